@@ -1,0 +1,199 @@
+# parties: one non-recursive Makefile.  `make help` lists the targets.
+#
+#   V=1            show commands          SAN=address,undefined   sanitizers (its own build folder)
+#   CC=clang       the other compiler     BUILD=dir               where everything goes
+#
+# New .c files are found by folder: metrics/ -> libebee, policies/ and controller/ -> parties,
+# experiments/<program>/ -> build/<program>, tests/unit/test_X.c -> build/tests/test_X.
+
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PKGCONF ?= pkg-config
+comma   := ,
+san_tag := $(if $(SAN),-san)
+cc_tag  := $(if $(findstring clang,$(CC)),-clang)
+BUILD   ?= build$(cc_tag)$(san_tag)
+Q       := $(if $(V),,@)
+say      = @printf '  %-7s %s\n' $(1) $(2)
+
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+
+# --- what has to be there -------------------------------------------------------------------------------------------
+PACKAGES_BUILD := gcc clang llvm make bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libcpupower-dev \
+	libcgroup-dev libinih-dev libjansson-dev libgrpc-dev libcmocka-dev
+PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
+PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev python3
+PACKAGES       := $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
+missing_packages = $(shell for p in $(PACKAGES); do \
+	case "$$(dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null)" in ii*) ;; *) echo $$p;; esac; done)
+
+# --- flags ----------------------------------------------------------------------------------------------------------
+LIBS_EBEE    := libbpf libelf
+LIBS_PARTIES := inih jansson
+CPPFLAGS += -D_GNU_SOURCE -DPARTIES_VERSION='"$(VERSION)"' -I. -Ibpf -Imetrics -Ipolicies -Icontroller -I$(BUILD)/bpf
+CFLAGS   ?= -O2 -g
+WARN     := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
+	-Wvla -Wformat=2 -Wno-missing-field-initializers $(if $(WERROR),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+COMPILE   = $(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(SANFLAGS) -fPIC -MMD -MP
+LINK      = $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
+LDLIBS_EBEE    = $(shell $(PKGCONF) --libs $(LIBS_EBEE))
+LDLIBS_PARTIES = $(shell $(PKGCONF) --libs $(LIBS_PARTIES)) -lcgroup -lcpupower $(LDLIBS_EBEE) -lm
+BPFFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Ibpf -MMD -MP
+
+# --- sources --------------------------------------------------------------------------------------------------------
+bpf_src  := $(wildcard bpf/*.bpf.c)
+skels    := $(bpf_src:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
+obj       = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
+ebee_o   := $(call obj,metrics/*.c)
+policy_o := $(call obj,policies/*.c)
+main_o   := $(BUILD)/controller/main.o
+control_o := $(filter-out $(main_o),$(call obj,controller/*.c))
+plant_o  := $(call obj,experiments/plant/*.c)
+
+# Programs of experiments/: every folder with a main.c; what each links beside its own objects.
+programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
+libs_hotel-search := -lgrpc -lgpr -lm -lpthread
+libs_parties-load := -lgrpc -lgpr -ljansson -lm -lpthread
+program_o = $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/$(1)/*.c experiments/common/*.c))
+
+unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+bpf_tests  := $(patsubst tests/bpf/%.c,$(BUILD)/tests/%,$(wildcard tests/bpf/*.c))
+fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+# Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
+pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos) $(BUILD)/metrics/hist.o $(BUILD)/metrics/window.o
+pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all deps demo check check-all sim purity clean help install tests fuzzers
+
+all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
+
+help:
+	@echo 'all (default)  build everything under $(BUILD)/'
+	@echo 'deps           install the Debian packages that are missing (as root)'
+	@echo 'demo           the main job on real services: load ramp, controller, figure (as root)'
+	@echo 'check          build and pass every test          check-all   the same with the full numbers'
+	@echo 'sim            the controller on a simulated machine, no rights needed'
+	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
+
+ifneq ($(shell command -v $(PKGCONF) >/dev/null && $(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) && command -v $(CLANG) && command -v $(BPFTOOL)),)
+have_build_deps := 1
+endif
+ifndef have_build_deps
+ifeq ($(filter deps help clean demo check check-all sim,$(MAKECMDGOALS)),)
+$(error missing packages: $(missing_packages). Install them with `make deps` as root)
+endif
+endif
+
+deps:
+	@set -e; missing="$(missing_packages)"; \
+	if [ -z "$$missing" ]; then echo 'deps: everything is installed'; exit 0; fi; \
+	echo "deps: missing: $$missing"; \
+	if [ "$$(id -u)" != 0 ]; then echo 'deps: not root; run as root: make deps' >&2; exit 3; fi; \
+	apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing
+
+# Installs what is missing when it may, so that one command is enough on a fresh machine.
+ensure_deps = @if [ -n "$(missing_packages)" ]; then $(MAKE) --no-print-directory deps; fi
+
+# --- BPF ------------------------------------------------------------------------------------------------------------
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPFFLAGS) -MT $@ -c $< -o $@
+
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	$(call say,SKEL,$(@F))
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# --- host -----------------------------------------------------------------------------------------------------------
+$(BUILD)/%.o: %.c | $(skels)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -c $< -o $@
+
+$(BUILD)/libebee.a: $(ebee_o)
+	$(call say,AR,$(@F))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(BUILD)/libebee.so: $(ebee_o) metrics/libebee.map
+	$(call say,LD,$(@F))
+	$(Q)$(LINK) -shared -Wl,-soname,libebee.so.0 -Wl,--version-script=metrics/libebee.map $(ebee_o) $(LDLIBS_EBEE) -o $@
+
+$(BUILD)/libparties.a: $(policy_o) $(control_o) $(plant_o)
+	$(call say,AR,$(@F))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(BUILD)/parties: $(main_o) $(BUILD)/libparties.a $(BUILD)/libebee.a
+	$(call say,LD,$(@F))
+	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
+
+define program_rule
+$(BUILD)/$(1): $$(call program_o,$(1))
+	$$(call say,LD,$$(@F))
+	$$(Q)$$(LINK) $$^ $$(libs_$(1)) -lm -lpthread -o $$@
+endef
+$(foreach p,$(programs),$(eval $(call program_rule,$(p))))
+
+$(BUILD)/purity: $(pure_o)
+	$(call say,PURE,'$(words $^) objects')
+	$(Q)allowed='^($(pure_ok))$$'; defined=$$(nm --defined-only $^ | awk 'NF==3 {print $$3}' | sort -u); \
+	bad=$$(nm -u $^ | awk 'NF==2 && $$1=="U" {print $$2}' | sort -u | grep -vxF "$$defined" | grep -vE "$$allowed" \
+		| grep -vE '^__(asan|ubsan|sanitizer)_'); \
+	if [ -n "$$bad" ]; then echo "purity: not allowed in pure files:" $$bad >&2; exit 1; fi; touch $@
+purity: $(BUILD)/purity
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+LDLIBS_TEST = $(shell $(PKGCONF) --libs cmocka) $(LDLIBS_PARTIES)
+# A test that replaces a library function names it on a line "wrap: f g h" in its first comment.
+wraps = $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's/^ \* wrap: //p' $(1)))
+$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
+	$(call say,TEST,$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
+$(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
+	$(call say,TEST,$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
+tests: $(unit_tests) $(bpf_tests)
+
+# libFuzzer needs clang; the library code is compiled in, so that coverage reaches it.
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard controller/*.c policies/*.c metrics/*.c experiments/plant/*.c) | $(skels)
+	$(call say,FUZZ,$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -MMD -MP -MF $@.d -MT $@ \
+		$(filter-out controller/main.c,$(filter %.c,$^)) $(LDLIBS_PARTIES) -o $@
+fuzzers: $(fuzzers)
+
+check check-all:
+	$(ensure_deps)
+	$(Q)$(MAKE) --no-print-directory all tests
+	$(Q)BUILD=$(BUILD) tests/run $(if $(filter check-all,$@),--all)
+
+demo:
+	$(ensure_deps)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)BUILD=$(BUILD) experiments/fig11/demo
+
+sim:
+	$(ensure_deps)
+	$(Q)$(MAKE) --no-print-directory $(BUILD)/parties
+	$(Q)BUILD=$(BUILD) experiments/fig11/sim
+
+clean:
+	$(Q)rm -rf build build-clang build-san build-clang-san
+
+install: all
+	install -D -m 755 $(BUILD)/parties $(DESTDIR)$(PREFIX)/bin/parties
+	install -D -m 644 $(BUILD)/libebee.a $(DESTDIR)$(PREFIX)/lib/libebee.a
+	install -D -m 755 $(BUILD)/libebee.so $(DESTDIR)$(PREFIX)/lib/libebee.so.0
+	ln -sf libebee.so.0 $(DESTDIR)$(PREFIX)/lib/libebee.so
+	install -D -m 644 metrics/ebee.h $(DESTDIR)$(PREFIX)/include/ebee.h
+	for m in controller/man/*.1; do install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/}; done
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

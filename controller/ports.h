@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ports.h - the two ends of a tick: where samples come from and where allocations go.
+ * The same tick runs live, dry and simulated; only the values of these two structs differ.
+ */
+#ifndef PARTIES_PORTS_H
+#define PARTIES_PORTS_H
+
+#include "allocation.h"
+#include "policy.h"
+
+/* One service over one window.  Latencies are nearest-rank percentiles, bucket midpoints, ns; 0 when count is 0. */
+struct sample {
+	uint64_t window_ns;
+	uint64_t nr_arrived, nr_completed;
+	uint64_t mean_ns, p50_ns, p95_ns, p99_ns;          /* owed */
+	uint64_t total_p50_ns, total_p99_ns;
+	uint64_t residency_p99_ns, service_p99_ns;
+	uint64_t steer_ns;                                 /* the percentile of `target`, owed */
+	uint64_t nr_late;                                  /* completions over the target */
+	uint64_t nr_in_flight, nr_over_target, oldest_ns;
+	uint64_t cpu_ns, run_delay_ns, throttled_ns;
+	uint64_t nr_listen_drops;
+	enum policy_signal signal;
+};
+
+struct sensor {
+	void *ctx;
+	/* Fills samples[0 .. nr_services) for the window that ends now.  Negative errno: the signal is lost. */
+	int (*read)(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services);
+};
+
+/* How the machine's speed ladder looks; the values are kHz (FREQ) or permille of a core (BANDWIDTH). */
+enum speed_kind { SPEED_NONE, SPEED_FREQ, SPEED_BANDWIDTH };
+enum { SPEED_MAX_STEPS = 128 };
+struct speed_ladder {
+	enum speed_kind kind;
+	uint32_t nr_steps, nominal;
+	uint32_t value[SPEED_MAX_STEPS]; /* ascending */
+};
+
+struct outcome {
+	int error;          /* 0, or negative errno of the first write that failed; the whole step was rolled back */
+	uint32_t nr_writes; /* writes that changed something */
+	char where[160];    /* file and reason of that failure, for the log */
+};
+
+struct actuator {
+	void *ctx;
+	/* Makes the machine look like `want`, writing only what differs, reading back every write. */
+	int (*apply)(void *ctx, const struct allocation *want, struct outcome *ret);
+};
+
+#endif
