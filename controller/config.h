@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * config.h - the configuration file (INI through inih) as plain values.
+ * One table (name, unit, bounds, default, help) drives parsing, checks, `parties check` output and the manual.
+ */
+#ifndef PARTIES_CONFIG_H
+#define PARTIES_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "policy.h"
+
+enum { CONFIG_MAX_BATCHES = 16, CONFIG_NAME_SIZE = 32, CONFIG_PATH_SIZE = 256 };
+
+enum match_kind { MATCH_PID, MATCH_PORT, MATCH_CGROUP, MATCH_UNIT, MATCH_EXE };
+struct match {
+	enum match_kind kind;
+	uint32_t number;              /* pid or port */
+	char text[CONFIG_PATH_SIZE];  /* cgroup path, unit name or executable */
+};
+
+enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
+
+struct config_service {
+	char name[CONFIG_NAME_SIZE];
+	struct match match;
+	uint32_t percentile_permille; /* 990 for p99 */
+	uint64_t target_ns;
+	uint32_t cores_min, cores_max; /* cores_max 0: as many as there are */
+	int line;                      /* of its section header, for later messages */
+};
+
+struct config_batch {
+	char name[CONFIG_NAME_SIZE];
+	struct match match;
+	int line;
+};
+
+struct config {
+	char file[CONFIG_PATH_SIZE];
+	char policy[CONFIG_NAME_SIZE];
+	uint64_t interval_ns;
+	enum config_speed speed;
+	uint32_t reserved_cpus;
+	uint64_t seed;
+	char infeasible_hook[CONFIG_PATH_SIZE]; /* program to run on the infeasible event; "" for none */
+	uint32_t nr_services, nr_batches;
+	struct config_service services[POLICY_MAX_SERVICES];
+	struct config_batch batches[CONFIG_MAX_BATCHES];
+};
+
+/*
+ * Reads `path`.  0, or -EINVAL / -errno with one line "file:line: key: reason" in `error` (key is "[section]" where no
+ * key is to blame).  The FIRST bad line is reported.  *ret untouched on failure.
+ */
+int config_load(const char *path, struct config *ret, char *error, size_t error_size);
+
+/* Writes the effective configuration, defaults included, in the file's own format: loading it gives the same values. */
+void config_print(const struct config *config, FILE *out);
+
+/* The table as manual text (mdoc items), so that the manual cannot drift. */
+void config_print_reference(FILE *out);
+
+/* "25ms", "1.5s", "600us", "2m" to ns; a number without unit is -EINVAL, out of range -ERANGE. */
+int config_parse_duration(const char *text, uint64_t *ret_ns);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * machine.h - the actuators behind one door: cpusets (libcgroup), frequency (libcpupower), bandwidth (cpu controller).
+ *
+ * Originals go to `state_dir` with fsync before the first write.  machine_close restores them; a run that was killed is
+ * restored by machine_restore, which the next start calls first.  Writes only what differs, reads back what it wrote.
+ */
+#ifndef PARTIES_MACHINE_H
+#define PARTIES_MACHINE_H
+
+#include <sys/types.h>
+
+#include "config.h"
+#include "match.h"
+#include "ports.h"
+
+#define MACHINE_STATE_DIR "/run/parties"
+
+struct machine_group {
+	const char *name;
+	const char *cgroup;   /* path to adopt, or NULL: make a group of our own and move the processes there */
+	uint64_t target_ns;   /* decides the bandwidth period: clamp(target / 2, 5 ms, 20 ms) */
+	const struct match_pids *pids;
+};
+
+struct machine_opts {
+	const char *root;      /* "" or a tree that stands in for "/" */
+	const char *state_dir; /* NULL: MACHINE_STATE_DIR */
+	const struct topology *topology;
+	enum config_speed speed;
+	bool dry;              /* find everything out, write nothing */
+	uint32_t nr_services, nr_batches;
+	const struct machine_group *services, *batches; /* copied */
+};
+
+struct machine;
+
+/*
+ * Takes the lock, finds what works, journals originals, makes groups, moves threads.  On failure everything is as before
+ * and `error` says what is missing and what to do.  -EBUSY: another instance (named in `error`).
+ */
+int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size);
+const struct speed_ladder *machine_ladder(const struct machine *m);
+/* One line of what is used for each knob: "cpuset=v1 speed=bandwidth period=12.5ms". */
+const char *machine_describe(const struct machine *m);
+struct actuator machine_actuator(struct machine *m);
+/* Moves threads and processes that appeared since; returns how many, or negative errno.  Called once per tick. */
+int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids);
+/* CPU time of a service's group since it was opened, and the time its own quota throttled it, ns.  Negative errno. */
+int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns);
+/* Restores everything and frees; NULL is fine.  Negative errno of the first thing that could not be restored. */
+int machine_close(struct machine *m);
+
+/* Undo a killed run.  0: nothing to do, > 0: number of values put back, negative errno.  -EBUSY: that run is alive. */
+int machine_restore(const char *root, const char *state_dir, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * match.h - which processes a `match` means right now.  Port: reads /proc and cgroup files below `root`.
+ * A port means (our network namespace, port): the processes that hold its listening socket.
+ */
+#ifndef PARTIES_MATCH_H
+#define PARTIES_MATCH_H
+
+#include <sys/types.h>
+
+#include "config.h"
+
+enum { MATCH_MAX_PIDS = 4096 };
+
+struct match_pids {
+	uint32_t nr;
+	pid_t pids[MATCH_MAX_PIDS]; /* thread group leaders, ascending, descendants of the matched ones included */
+};
+
+/* -ENOENT: nothing matches (pid gone, nobody listens, no such cgroup).  -E2BIG: more than MATCH_MAX_PIDS. */
+int match_resolve(const char *root, const struct match *match, struct match_pids *ret);
+
+/*
+ * Resolves every service and batch of `config` and checks what a file alone cannot show: nothing matches, two claim one
+ * process, our own process claimed, floors that do not fit `nr_cores`.  0, or -EINVAL with "file:line: key: reason; remedy" in `error`.
+ */
+int match_check(const char *root, const struct config *config, uint32_t nr_cores, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * record.h - a run as JSON lines (jansson): a header, one object per tick, a last one with totals.  Port.
+ * Field names are DESIGN's; times are seconds or us as the name says.  Writing never blocks control: a failed write is
+ * reported once by record_close.
+ */
+#ifndef PARTIES_RECORD_H
+#define PARTIES_RECORD_H
+
+#include "tick.h"
+
+enum { RECORD_SCHEMA_VERSION = 1 };
+
+struct record;
+
+struct record_totals {
+	double violated_windows_pct;  /* judged windows, METRICS */
+	double raw_violated_pct;      /* raw windows with N >= 200 */
+	double late_requests_pct;     /* worst service; completions only when live */
+	double core_seconds, energy_j;
+	const char *energy_source;    /* "modelled" or "measured" */
+	double be_work, be_core_seconds;
+	double own_cpu_pct;           /* of one core; the controller itself, BPF programs included where they can be read */
+	double duration_s, mean_speed; /* mean_speed: kHz or permille, weighted by cores */
+	uint64_t nr_ticks, nr_overruns, nr_moves, nr_infeasible;
+};
+
+/* Opens for writing (truncates). -errno: the path cannot be written; nothing is left behind. */
+int record_open(struct record **ret, const char *path);
+int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine);
+int record_tick(struct record *r, const struct tick *tick);
+int record_totals(struct record *r, const struct record_totals *totals);
+int record_close(struct record *r);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * sensor_ebee.h - libebee as a sensor: windows of every configured service from the kernel.  Port.
+ */
+#ifndef PARTIES_SENSOR_EBEE_H
+#define PARTIES_SENSOR_EBEE_H
+
+#include "config.h"
+#include "match.h"
+#include "ports.h"
+
+struct sensor_ebee;
+
+/* Loads and attaches; -EPERM, -ENOSYS, ... with the cause and the remedy in `error`. */
+int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char *error, size_t error_size);
+/* A service's processes changed. */
+int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct match_pids *pids);
+struct sensor sensor_ebee_port(struct sensor_ebee *s);
+/* CPU time of our BPF programs so far, ns; 0 when the kernel does not count it (kernel.bpf_stats_enabled). */
+uint64_t sensor_ebee_bpf_ns(const struct sensor_ebee *s);
+void sensor_ebee_close(struct sensor_ebee *s);
+
+#endif
