@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * exchange.h - what exchange.bpf.c and its loader share: sizes, cells, counters, sweep results.
+ */
+#ifndef EBEE_EXCHANGE_H
+#define EBEE_EXCHANGE_H
+
+#include <linux/types.h>
+
+#include "hist.h"
+
+enum {
+	EXCHANGE_MAX_SERVICES = 64,
+	EXCHANGE_MAX_SLOTS = 8,      /* cells per service; CPUs share them modulo */
+	EXCHANGE_MAX_PROCESSES = 16384,
+	EXCHANGE_MAX_PORTS = 4096,
+};
+
+/* What happened to a request, from arrival to the last byte of its answer; see exchange.bpf.c. */
+enum exchange_hist {
+	EXCHANGE_RESIDENCY, /* arrival -> first read: accept backlog and receive queue */
+	EXCHANGE_SERVICE,   /* first read -> last write */
+	EXCHANGE_TOTAL,     /* arrival -> last write */
+	EXCHANGE_OWED,      /* arrival of what the last read before the answer took -> last write, less the peer's time */
+	EXCHANGE_NR_HISTS
+};
+
+enum exchange_counter {
+	EXCHANGE_BEGUN,      /* requests whose first byte was read */
+	EXCHANGE_ABORTED,    /* read or waiting, and the connection went before an answer */
+	EXCHANGE_UNMATCHED,  /* answer bytes without a request seen: open before the attach, or sent unasked */
+	EXCHANGE_NO_ARRIVAL, /* arrival not seen: the first read stands in */
+	EXCHANGE_UNSEEN_WRITE, /* the answer was written past our hook: it ends when the next request arrived */
+	EXCHANGE_BLOCKED,    /* exchanges from which a peer's time was taken off */
+	EXCHANGE_LATE_WRITE, /* of the unmatched: bytes that came after the sweep had ended their exchange */
+	EXCHANGE_NR_COUNTERS
+};
+
+/* One service's numbers on one slot.  They only grow, wrapping; a window is the difference of two readings. */
+struct exchange_cell {
+	__u64 counters[EXCHANGE_NR_COUNTERS];
+	__u64 sum_ns[EXCHANGE_NR_HISTS];
+	__u64 buckets[EXCHANGE_NR_HISTS][HIST_NR_BUCKETS];
+};
+
+/* One service as the last sweep over socket storage found it. */
+struct exchange_sweep {
+	__u64 nr_connections;
+	__u64 nr_open;        /* requests read or waiting, and not answered yet */
+	__u64 nr_waiting;     /* of those, nothing read yet */
+	__u64 nr_over_target; /* of the open ones, older than the target */
+	__u64 oldest_ns;      /* age of the oldest open one */
+};
+
+struct exchange_port {
+	__u32 netns; /* inode number of the network namespace */
+	__u32 port;
+};
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kernel.h - the few kernel types our programs touch, with only the fields they touch.
+ *
+ * preserve_access_index makes every access a CO-RE relocation, so layouts come from the running kernel's BTF and the
+ * build needs neither kernel headers nor a generated vmlinux.h.
+ */
+#ifndef EBEE_KERNEL_H
+#define EBEE_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+/* Debian's linux/types.h lacks these two kernel spellings. */
+typedef _Bool bool;
+enum { false, true };
+
+/* include/net/tcp_states.h; stable, user space sees the same numbers in /proc/net/tcp. */
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_RECV = 3,
+	TCP_FIN_WAIT1 = 4,
+	TCP_CLOSE = 7,
+	TCP_CLOSE_WAIT = 8,
+	TCP_LAST_ACK = 9,
+	TCP_LISTEN = 10,
+	TCP_CLOSING = 11,
+};
+
+enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, SOCK_NOSPACE = 2, EAGAIN = 11 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	__u16 skc_num; /* local port, host order */
+	possible_net_t skc_net;
+};
+
+struct bpf_local_storage;
+
+struct socket {
+	unsigned long flags;
+	struct sock *sk;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct socket *sk_socket;
+	struct bpf_local_storage *sk_bpf_storage;
+};
+
+struct tcp_sock {
+	__u32 rcv_nxt;
+	__u32 copied_seq;
+	__u32 write_seq;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct signal_struct *signal;
+};
+
+struct file;
+struct msghdr;
+struct page;
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	struct sock *sk;
+	void *value;
+};
+
+#pragma clang attribute pop
+
+#endif
