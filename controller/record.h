@@ -7,6 +7,8 @@
 #ifndef PARTIES_RECORD_H
 #define PARTIES_RECORD_H
 
+#include <stdio.h>
+
 #include "tick.h"
 
 enum { RECORD_SCHEMA_VERSION = 1 };
@@ -16,7 +18,13 @@ struct record;
 struct record_totals {
 	double violated_windows_pct;  /* judged windows, METRICS */
 	double raw_violated_pct;      /* raw windows with N >= 200 */
-	double late_requests_pct;     /* worst service; completions only when live */
+	double late_requests_pct;     /* worst service; completions only where the age of requests in flight is unknown */
+	uint32_t nr_services;
+	struct record_service_totals {
+		const char *name;
+		double violated_windows_pct, late_requests_pct;
+		uint64_t nr_requests;
+	} services[POLICY_MAX_SERVICES];
 	double core_seconds, energy_j;
 	const char *energy_source;    /* "modelled" or "measured" */
 	double be_work, be_core_seconds;
@@ -25,11 +33,19 @@ struct record_totals {
 	uint64_t nr_ticks, nr_overruns, nr_moves, nr_infeasible;
 };
 
-/* Opens for writing (truncates). -errno: the path cannot be written; nothing is left behind. */
+/*
+ * -errno: the path cannot be written; nothing is left behind.  A file that is there is emptied only by the header, so
+ * that a run that cannot start costs nobody a record.
+ */
 int record_open(struct record **ret, const char *path);
+/* `mode` is "live", "dry-run", "observe" or "sim"; `machine` what machine_describe says, or "". */
 int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine);
 int record_tick(struct record *r, const struct tick *tick);
 int record_totals(struct record *r, const struct record_totals *totals);
+/* Negative errno of the first write that failed.  Removes the file it created when no header was ever written. */
 int record_close(struct record *r);
+
+/* The totals object as one line, for `--json`. */
+int record_print_totals(const struct record_totals *totals, FILE *out);
 
 #endif

@@ -8,16 +8,23 @@
 
 #include "config.h"
 #include "ports.h"
+#include "totals.h"
+
+struct record_totals;
+
+/*
+ * Signal or actuator failing for this many ticks in a row are lost for good: better to restore than to steer blind.
+ */
+enum { TICK_MAX_FAILURES = 20 };
 
 /* What one tick saw and did; valid until the next. */
 struct tick_report {
 	uint64_t now_ns;
 	struct sample samples[POLICY_MAX_SERVICES];
 	int32_t slack_permille[POLICY_MAX_SERVICES];
-	struct policy_view view;
+	struct policy_view view; /* its `have` was in force during the window */
 	struct policy_decision decision;
-	struct outcome outcome;
-	uint64_t violated_ns[POLICY_MAX_SERVICES], judged_ns[POLICY_MAX_SERVICES]; /* sums so far, judged windows (METRICS) */
+	struct outcome outcome; /* also of a decision that was refused before any write */
 };
 
 struct tick {
@@ -29,16 +36,28 @@ struct tick {
 	const struct policy_ops *policy;
 	void *policy_state;
 	struct rng rng;
-	struct allocation allocation; /* what is applied */
+	struct allocation allocation; /* what is applied; while observing: the start, which is not */
 	bool steer;                   /* false: observe only, the decision is never applied */
 	bool started;
+	uint64_t start_ns;            /* records and status count from here */
+	uint32_t nr_lost, nr_failed;  /* failures in a row of the sensor, of the actuator */
+	struct totals totals;
 	struct tick_report report;
 };
 
-/* `tick` holds config .. policy set by the caller; allocates the policy state and seeds the generator. Negative errno. */
+/*
+ * The caller has set config, topology, ladder, sensor, actuator, policy and steer (the rest zero); allocates the policy
+ * state and seeds the generator.  Negative errno.
+ */
 int tick_init(struct tick *tick, uint32_t nr_batches);
-/* Runs one interval that ends at now_ns.  Negative errno only when the signal or the actuator is lost for good. */
+/*
+ * Runs one interval that ends at now_ns.  The first call puts the policy's start in force: make it at time zero with a
+ * window of 0, so that the first real window is already spent under it.  Negative errno only when the signal or the
+ * actuator is lost for good; the report is then still valid.
+ */
 int tick_step(struct tick *tick, uint64_t now_ns, uint64_t window_ns);
+/* Sums so far; own_cpu_pct and nr_overruns are the caller's to fill.  The window that is still open is judged too. */
+void tick_totals(const struct tick *tick, struct record_totals *ret);
 void tick_fini(struct tick *tick);
 
 #endif

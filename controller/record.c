@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * record.c - port: a run as JSON lines.  One write per line, so that a killed run leaves whole lines; a line the disk
+ * did not take entirely is cut off again.  It computes nothing beyond units and reads nothing back.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "qos.h"
+
+enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
+
+struct record {
+	int fd;
+	int error;       /* the first one */
+	char *created;   /* path of a file that is ours to remove while it holds nothing */
+	off_t length;    /* whole lines written */
+	char line[1 << 18];
+};
+
+static double seconds(uint64_t ns)
+{
+	return ns / 1e9;
+}
+
+static double us(uint64_t ns)
+{
+	return ns / 1e3;
+}
+
+/* Takes over `object`. */
+static int write_line(struct record *r, json_t *object)
+{
+	size_t length;
+	ssize_t written;
+	int err = 0;
+
+	if (!object)
+		return r->error = r->error ? r->error : -ENOMEM;
+	length = json_dumpb(object, r->line, sizeof(r->line) - 1, DUMP_FLAGS);
+	json_decref(object);
+	if (length == 0 || length >= sizeof(r->line)) {
+		err = -EMSGSIZE;
+	} else {
+		r->line[length++] = '\n';
+		written = write(r->fd, r->line, length);
+		if (written == (ssize_t)length)
+			r->length += written;
+		else
+			err = written < 0 ? -errno : -ENOSPC;
+		/* Cut a half line off; what cannot be cut (a pipe, a device) needs no cutting. */
+		if (written > 0 && err && ftruncate(r->fd, r->length) == 0)
+			lseek(r->fd, r->length, SEEK_SET);
+	}
+	if (err && !r->error)
+		r->error = err;
+	return err;
+}
+
+int record_open(struct record **ret, const char *path)
+{
+	struct record *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (r->fd >= 0)
+		r->created = strdup(path);
+	else if (errno == EEXIST)
+		/* Non-blocking: a FIFO without a reader is an error, not a wait. */
+		r->fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (r->fd < 0) {
+		err = -errno;
+		free(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+static const char *kind_name(enum speed_kind kind)
+{
+	static const char *const names[] = { "none", "cpufreq", "bandwidth" };
+
+	return names[kind];
+}
+
+static json_t *ladder_json(const struct speed_ladder *ladder)
+{
+	json_t *values = json_array();
+	uint32_t nr = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps;
+
+	for (uint32_t i = 0; i < nr; i++)
+		json_array_append_new(values, json_integer(ladder->value[i]));
+	return json_pack("{s:s, s:s, s:i, s:o}", "kind", kind_name(ladder->kind), "unit",
+			 ladder->kind == SPEED_FREQ ? "kHz" : "permille", "nominal", (int)ladder->nominal, "values",
+			 values);
+}
+
+static json_t *machine_json(const struct tick *tick, const char *machine)
+{
+	struct utsname uts = { 0 };
+	char cpus[4096] = "";
+
+	uname(&uts);
+	cpulist_format(&tick->topology->online, cpus, sizeof(cpus));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "host", uts.nodename, "kernel", uts.release, "cpus", cpus,
+			 "cores", (int)tick->topology->nr_cores, "assignable_cores", (int)tick->report.view.nr_cores,
+			 "knobs", machine, "speed", ladder_json(tick->ladder));
+}
+
+/* The configuration in its own format, so that a record can be run again. */
+static json_t *config_text(const struct config *config)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	json_t *ret;
+
+	if (!out)
+		return NULL;
+	config_print(config, out);
+	fclose(out);
+	ret = json_stringn(text, size);
+	free(text);
+	return ret;
+}
+
+static json_t *config_json(const struct config *config)
+{
+	json_t *services = json_array(), *batches = json_array();
+
+	for (uint32_t i = 0; i < config->nr_services; i++) {
+		const struct config_service *s = &config->services[i];
+
+		json_array_append_new(services, json_pack("{s:s, s:f, s:f, s:i, s:i}", "name", s->name, "percentile",
+							  s->percentile_permille / 10.0, "target_us", us(s->target_ns),
+							  "cores_min", (int)s->cores_min, "cores_max", (int)s->cores_max));
+	}
+	for (uint32_t i = 0; i < config->nr_batches; i++)
+		json_array_append_new(batches, json_string(config->batches[i].name));
+	return json_pack("{s:s, s:f, s:o, s:o, s:o*}", "file", config->file, "interval_s", seconds(config->interval_ns),
+			 "services", services, "batches", batches, "text", config_text(config));
+}
+
+int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine)
+{
+	int err;
+
+	if (!r->created && ftruncate(r->fd, 0) < 0 && errno != EINVAL && !r->error)
+		r->error = -errno; /* EINVAL: a pipe or a device has no length */
+	err = write_line(r, json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o}", "record", "parties", "schema_version",
+				      RECORD_SCHEMA_VERSION, "mode", mode, "policy", tick->policy->name, "seed",
+				      (json_int_t)tick->config->seed, "machine", machine_json(tick, machine), "config",
+				      config_json(tick->config)));
+	if (!err) {
+		free(r->created);
+		r->created = NULL;
+	}
+	return err;
+}
+
+static json_t *latency(uint64_t ns, uint64_t count)
+{
+	return count > 0 ? json_real(us(ns)) : json_null();
+}
+
+/* What is in force from this instant on; while observing nobody is confined, so there is nothing to show. */
+static void add_share(json_t *object, const struct tick *tick, uint32_t i)
+{
+	const struct allocation *a = &tick->allocation;
+	const struct speed_ladder *ladder = tick->ladder;
+	struct cpulist cpus;
+	char ids[4096] = "";
+
+	if (!tick->steer || !tick->started)
+		return;
+	allocation_cpus(a, tick->topology, (int)i, &cpus);
+	cpulist_format(&cpus, ids, sizeof(ids));
+	json_object_set_new(object, "cores", json_integer(allocation_count(a, (int)i)));
+	json_object_set_new(object, "core_ids", json_string(ids));
+	if (ladder->kind == SPEED_NONE)
+		return;
+	json_object_set_new(object, "speed", json_integer(a->speed[i]));
+	json_object_set_new(object, ladder->kind == SPEED_FREQ ? "khz" : "permille",
+			    json_integer(ladder->value[a->speed[i]]));
+}
+
+static json_t *service_json(const struct tick *tick, uint32_t i)
+{
+	const struct sample *s = &tick->report.samples[i];
+	const struct policy_service *seen = &tick->report.view.services[i];
+	double window_s = seconds(tick->report.view.window_ns);
+	uint64_t n = s->nr_completed;
+	json_t *ret;
+
+	ret = json_pack("{s:s, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			tick->config->services[i].name, "arrivals", (json_int_t)s->nr_arrived, "completed", (json_int_t)n,
+			"rps", window_s > 0 ? s->nr_arrived / window_s : 0.0, "mean_us", latency(s->mean_ns, n), "p50_us",
+			latency(s->p50_ns, n), "p95_us", latency(s->p95_ns, n), "p99_us", latency(s->p99_ns, n),
+			"total_p99_us", latency(s->total_p99_ns, n), "residency_p99_us", latency(s->residency_p99_ns, n),
+			"service_p99_us", latency(s->service_p99_ns, n), "steer_us", latency(seen->latency_ns, n));
+	json_object_update_new(ret, json_pack("{s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:f, s:f, s:f}", "in_flight",
+			(json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns), "over_target",
+			(json_int_t)s->nr_over_target, "late", (json_int_t)s->nr_late, "listen_drops",
+			(json_int_t)s->nr_listen_drops, "state", policy_signal_name(seen->signal), "slack",
+			qos_has_slack(seen) ? json_integer(tick->report.slack_permille[i]) : json_null(), "cpu_s",
+			seconds(s->cpu_ns), "run_delay_s", seconds(s->run_delay_ns), "throttled_s",
+			seconds(s->throttled_ns)));
+	add_share(ret, tick, i);
+	return ret;
+}
+
+static json_t *subject_json(const struct tick *tick, int32_t service)
+{
+	if (service == POLICY_BE)
+		return json_string("best-effort");
+	return service >= 0 ? json_string(tick->config->services[service].name) : json_null();
+}
+
+static json_t *action_json(const struct tick *tick)
+{
+	const struct policy_decision *d = &tick->report.decision;
+	json_t *rejected = json_array();
+
+	for (uint32_t i = 0; i < d->nr_rejected; i++) {
+		const struct policy_rejected *no = &d->rejected[i];
+
+		json_array_append_new(rejected, json_pack("{s:o, s:s, s:s}", "service", subject_json(tick, no->service),
+							  "resource", policy_resource_name(no->resource), "why",
+							  policy_refusal_name(no->why)));
+	}
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o}", "reason", policy_reason_name(d->reason), "subject",
+			 subject_json(tick, d->subject), "resource", d->direction == POLICY_HOLD ? json_null() :
+			 json_string(policy_resource_name(d->resource)), "direction",
+			 policy_direction_name(d->direction), "victim", subject_json(tick, d->victim), "infeasible",
+			 d->infeasible, "rejected", rejected);
+}
+
+int record_tick(struct record *r, const struct tick *tick)
+{
+	const struct tick_report *report = &tick->report;
+	json_t *services = json_array(), *line;
+
+	for (uint32_t i = 0; i < report->view.nr_services; i++)
+		json_array_append_new(services, service_json(tick, i));
+	line = json_pack("{s:f, s:f, s:o, s:o, s:{s:i, s:I, s:s}}", "t_s",
+			 seconds(report->now_ns - tick->start_ns), "window_s", seconds(report->view.window_ns),
+			 "services", services, "action", action_json(tick), "outcome", "error", report->outcome.error,
+			 "writes", (json_int_t)report->outcome.nr_writes, "where", report->outcome.where);
+	if (tick->steer && tick->started) {
+		json_object_set_new(line, "be", json_pack("{s:i}", "cores",
+				    (int)allocation_count(&tick->allocation, ALLOCATION_BE)));
+		json_object_set_new(line, "idle_cores", json_integer(allocation_count(&tick->allocation, ALLOCATION_IDLE)));
+	}
+	return write_line(r, line);
+}
+
+static json_t *totals_json(const struct record_totals *t)
+{
+	json_t *services = json_array(), *ret;
+
+	for (uint32_t i = 0; i < t->nr_services; i++)
+		json_array_append_new(services, json_pack("{s:s, s:I, s:f, s:f}", "name", t->services[i].name, "requests",
+				      (json_int_t)t->services[i].nr_requests, "late_requests_pct",
+				      t->services[i].late_requests_pct, "violated_windows_pct",
+				      t->services[i].violated_windows_pct));
+	ret = json_pack("{s:b, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f}", "totals", 1, "duration_s", t->duration_s,
+			"violated_windows_pct", t->violated_windows_pct, "raw_violated_pct", t->raw_violated_pct,
+			"core_seconds", t->core_seconds, "energy_j", t->energy_j, "energy_source", t->energy_source,
+			"be_work", t->be_work, "be_core_seconds", t->be_core_seconds);
+	json_object_update_new(ret, json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "own_cpu_pct", t->own_cpu_pct,
+			"mean_speed", t->mean_speed, "late_requests_pct", t->late_requests_pct, "ticks",
+			(json_int_t)t->nr_ticks, "overruns", (json_int_t)t->nr_overruns, "moves",
+			(json_int_t)t->nr_moves, "infeasible", (json_int_t)t->nr_infeasible, "services", services));
+	return ret;
+}
+
+int record_totals(struct record *r, const struct record_totals *totals)
+{
+	return write_line(r, totals_json(totals));
+}
+
+int record_print_totals(const struct record_totals *totals, FILE *out)
+{
+	json_t *object = totals_json(totals);
+	int err = object && json_dumpf(object, out, DUMP_FLAGS) == 0 && fputc('\n', out) != EOF ? 0 : -EIO;
+
+	json_decref(object);
+	return err;
+}
+
+int record_close(struct record *r)
+{
+	int err;
+
+	if (!r)
+		return 0;
+	err = r->error;
+	if (close(r->fd) < 0 && !err)
+		err = -errno;
+	if (r->created)
+		unlink(r->created);
+	free(r->created);
+	free(r);
+	return err;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * view.c - pure: fills struct policy_view.  It judges no window itself (qos.c does) and decides nothing.
+ */
+#include "view.h"
+#include "qos.h"
+
+void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
+	       const struct speed_ladder *ladder, bool has_be)
+{
+	*view = (struct policy_view){
+		.nr_services = config->nr_services,
+		.nr_cores = allocation->nr_cores - allocation_count(allocation, ALLOCATION_RESERVED),
+		.nr_speeds = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps,
+		.nominal_speed = ladder->kind == SPEED_NONE ? 0 : ladder->nominal,
+		.has_be = has_be,
+	};
+	for (uint32_t i = 0; i < config->nr_services; i++) {
+		const struct config_service *c = &config->services[i];
+		struct policy_service *s = &view->services[i];
+
+		s->min.cores = c->cores_min;
+		s->max.cores = c->cores_max > 0 && c->cores_max < view->nr_cores ? c->cores_max : view->nr_cores;
+		s->max.speed = view->nr_speeds > 0 ? view->nr_speeds - 1 : 0;
+	}
+}
+
+void view_update(struct policy_view *view, const struct config *config, const struct allocation *allocation,
+		 const struct sample *samples, uint64_t window_ns, bool lost)
+{
+	view->window_ns = window_ns;
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		struct policy_service *s = &view->services[i];
+
+		qos_judge_window(&samples[i], config->services[i].target_ns, lost, s);
+		s->have.cores = allocation_count(allocation, (int)i);
+		s->have.ways = allocation->ways[i];
+		s->have.speed = allocation->speed[i];
+	}
+	view->be_cores = allocation_count(allocation, ALLOCATION_BE);
+	view->idle_cores = allocation_count(allocation, ALLOCATION_IDLE);
+}
