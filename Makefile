@@ -41,7 +41,8 @@ COMPILE   = $(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(SANFLAGS) -fPIC -MMD -MP
 LINK      = $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 LDLIBS_EBEE    = $(shell $(PKGCONF) --libs $(LIBS_EBEE))
 LDLIBS_PARTIES = $(shell $(PKGCONF) --libs $(LIBS_PARTIES)) -lcgroup -lcpupower $(LDLIBS_EBEE) -lm
-BPFFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Ibpf -MMD -MP
+BPFFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Ibpf \
+	-isystem /usr/include/$(shell gcc -print-multiarch) -MMD -MP
 
 # --- sources --------------------------------------------------------------------------------------------------------
 bpf_src  := $(wildcard bpf/*.bpf.c)
@@ -64,7 +65,7 @@ bpf_tests  := $(patsubst tests/bpf/%.c,$(BUILD)/tests/%,$(wildcard tests/bpf/*.c
 fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
-pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos) $(BUILD)/metrics/hist.o $(BUILD)/metrics/window.o
+pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos) $(BUILD)/metrics/window.o
 pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
 
 .DELETE_ON_ERROR:

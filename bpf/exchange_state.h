@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * exchange_state.h - the maps of exchange.bpf.c and the life of one exchange on one socket.
+ *
+ * The model, with a worked example.  A request of two pieces is answered by two writes:
+ *
+ *    arrive(10)  arrive(14)  read(15)  read(16)   write(30)  write(34)   arrive(50) read(51)
+ *      begin ----^ 10        first_read ^ 15                 last_write ^ 34        ^ over: counted here
+ *                  owed_from ---------------^ 14 (what the last read before the answer took, arrived then)
+ *
+ *    residency = 15 - 10     service = 34 - 15     total = 34 - 10     owed = 34 - 14 - time blocked by the peer
+ *
+ * An exchange is counted once, when it is over: at the next request's read, when our side or the connection closes, or
+ * when the sweep finds no write for one settling time.  Its value ends at the last write either way.
+ *
+ * Arrival is stamped per chunk, not per read: a stamp belongs to the first unread byte, a second one to the latest
+ * chunk, each with its sequence number, so that a read that takes a part leaves the right stamp behind and an arrival
+ * between the copy and our hook is not lost.
+ *
+ * Concurrency.  Softirq (arrival), several threads (reads, writes), and the sweep meet on one socket; all fields are
+ * under the value's spin lock.  It is held for some dozens of instructions and never across a helper.  A client may
+ * answer before the write hook of the previous response has run: the next read then finds write_seq advanced and ends
+ * the exchange itself, and the late hook finds nothing new and leaves.
+ *
+ * What it cannot see: several requests in one read count as one exchange (no protocol knowledge here), time between
+ * the handover to the kernel and the client, and requests read by splice.
+ */
+#ifndef EBEE_EXCHANGE_STATE_H
+#define EBEE_EXCHANGE_STATE_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#include "exchange.h"
+
+/* Lives in socket storage: bounded by the sockets of the observed listeners, freed by the kernel with the socket. */
+struct exchange {
+	struct bpf_spin_lock lock;
+	__u32 service;
+	__u32 swept;       /* nonzero: the sweep ended the last exchange */
+	__u32 seq_stamped; /* TCP sequence number up to which arrival is stamped */
+	__u32 seq_last;    /* where the latest chunk starts */
+	__u32 write_seq;   /* TCP write position that we have accounted for */
+	__u64 arrival;     /* first unread byte; 0: none */
+	__u64 arrival_last; /* latest chunk, when it is not the first; 0: none */
+	__u64 begin;       /* 0: no exchange open */
+	__u64 first_read;
+	__u64 owed_from;
+	__u64 last_write;  /* 0: not answered yet */
+	__u64 blocked_since, blocked_ns;
+};
+
+/* BPF_F_CLONE: a connection inherits its listener's value when the kernel clones the listener.  So exactly the
+ * passively opened sockets of observed listeners have a value, and all others pay for one NULL test. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct exchange);
+} exchanges SEC(".maps");
+
+/* service * nr_slots + slot */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set by the loader */
+	__type(key, __u32);
+	__type(value, struct exchange_cell);
+} cells SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EXCHANGE_MAX_PROCESSES);
+	__type(key, __u32); /* thread group */
+	__type(value, __u32); /* service */
+} processes SEC(".maps");
+
+/* Ports asked for by number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EXCHANGE_MAX_PORTS);
+	__type(key, struct exchange_port);
+	__type(value, __u32);
+} ports SEC(".maps");
+
+/* Where listeners of observed processes were found: what a connection that is already open is recognised by. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EXCHANGE_MAX_PORTS);
+	__type(key, struct exchange_port);
+	__type(value, __u32);
+} listeners SEC(".maps");
+
+const volatile __u32 nr_slots = 1; /* a power of two */
+
+/* Written by user space, read by the sweep. */
+__u64 target_ns[EXCHANGE_MAX_SERVICES];
+__u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
+/* Written by the sweep, which user space clears first. */
+struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
+/* Nonzero: something on a socket of the service may be open.  Set by programs, cleared before a sweep. */
+__u32 pending[EXCHANGE_MAX_SERVICES];
+/* Sockets whose storage could not be made (memory): their requests are not measured. */
+__u64 nr_missed;
+
+static __always_inline struct exchange_cell *cell_of(__u32 service)
+{
+	__u32 key = service * nr_slots + (bpf_get_smp_processor_id() & (nr_slots - 1));
+
+	return bpf_map_lookup_elem(&cells, &key);
+}
+
+static __always_inline void count(__u32 service, enum exchange_counter which)
+{
+	struct exchange_cell *cell = cell_of(service);
+
+	if (cell)
+		__sync_fetch_and_add(&cell->counters[which], 1);
+}
+
+/* A finished exchange, taken out of the socket under its lock and booked outside it. */
+struct exchange_done {
+	__u64 begin, first_read, owed_from, end, blocked_ns;
+};
+
+static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns)
+{
+	__sync_fetch_and_add(&cell->buckets[which][hist_index(ns)], 1);
+	__sync_fetch_and_add(&cell->sum_ns[which], ns);
+}
+
+static __always_inline void book(struct exchange_cell *cell, const struct exchange_done *done)
+{
+	__u64 owed = done->end - done->owed_from;
+
+	book_one(cell, EXCHANGE_RESIDENCY, done->first_read - done->begin);
+	book_one(cell, EXCHANGE_SERVICE, done->end - done->first_read);
+	book_one(cell, EXCHANGE_TOTAL, done->end - done->begin);
+	if (done->blocked_ns) {
+		owed = owed > done->blocked_ns ? owed - done->blocked_ns : 0;
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BLOCKED], 1);
+	}
+	book_one(cell, EXCHANGE_OWED, owed);
+}
+
+/* Under the lock: closes the exchange that is open and answered. */
+static __always_inline void take(struct exchange *x, __u64 end, struct exchange_done *done)
+{
+	done->begin = x->begin;
+	done->first_read = x->first_read;
+	done->owed_from = x->owed_from;
+	/* A write hook that was delayed past the next stamp cannot make an exchange negative. */
+	done->end = end > x->first_read ? end : x->first_read;
+	done->blocked_ns = x->blocked_ns;
+	x->begin = x->last_write = 0;
+	x->blocked_since = x->blocked_ns = 0;
+}
+
+/* The peer's FIN takes one sequence number and is no request. */
+static __always_inline __u32 stream_end(const struct sock *sk, const struct tcp_sock *tp)
+{
+	__u8 state = sk->__sk_common.skc_state;
+
+	return tp->rcv_nxt - (state == TCP_CLOSE_WAIT || state == TCP_LAST_ACK || state == TCP_CLOSING);
+}
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ebee.c - glue of libebee: handles, services, windows.  Measuring is in bpf/, arithmetic in window.c.
+ */
+#include "ebee.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "programs.h"
+#include "window.h"
+
+_Static_assert((int)EBEE_MAX_SERVICES == (int)EXCHANGE_MAX_SERVICES, "the library's limit is the programs'");
+_Static_assert((int)EBEE_OWED == (int)EXCHANGE_OWED && (int)EBEE_NR_LATENCIES == (int)EXCHANGE_NR_HISTS,
+	       "public and kernel histograms have the same order");
+
+struct ebee {
+	struct exchange_bpf *skel;
+	const struct exchange_cell *cells; /* memory-mapped, read-only */
+	size_t cells_size;
+	unsigned int nr_services, nr_slots;
+	__u32 netns;
+	char features[128];
+};
+
+struct ebee_window {
+	struct ebee *e;
+	unsigned int service;
+	uint64_t start_ns;
+	uint64_t nr_waiting_before;
+	struct window window;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+/* CPUs share a service's slots modulo their number, so it is a power of two. */
+static unsigned int slots_for_machine(void)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	unsigned int nr_slots = 1;
+
+	while (nr_slots < EXCHANGE_MAX_SLOTS && (long)nr_slots < nr_cpus)
+		nr_slots *= 2;
+	return nr_slots;
+}
+
+static int map_cells(struct ebee *e)
+{
+	void *p;
+
+	e->cells_size = (size_t)e->nr_services * e->nr_slots * sizeof(struct exchange_cell);
+	p = mmap(NULL, e->cells_size, PROT_READ, MAP_SHARED, bpf_map__fd(e->skel->maps.cells), 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	e->cells = p;
+	return 0;
+}
+
+int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size_t error_size)
+{
+	char unwanted[1];
+	struct programs_opts programs;
+	struct stat netns;
+	struct ebee *e;
+	int err;
+
+	if (!error) {
+		error = unwanted;
+		error_size = sizeof(unwanted);
+	}
+	if (opts && (opts->sz != sizeof(*opts) || opts->nr_services > EBEE_MAX_SERVICES)) {
+		snprintf(error, error_size, "options of another version, or more than %d services", EBEE_MAX_SERVICES);
+		return -EINVAL;
+	}
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->nr_services = opts && opts->nr_services ? opts->nr_services : EBEE_MAX_SERVICES;
+	e->nr_slots = slots_for_machine();
+	if (stat("/proc/self/ns/net", &netns)) {
+		err = -errno;
+		snprintf(error, error_size, "/proc/self/ns/net: %s; /proc must be mounted", strerror(-err));
+		goto out;
+	}
+	e->netns = (__u32)netns.st_ino;
+	programs = (struct programs_opts){ e->nr_services, e->nr_slots, e->features, sizeof(e->features) };
+	err = programs_load(&e->skel, &programs, error, error_size);
+	if (err)
+		goto out;
+	if (opts && opts->settle_ns)
+		e->skel->data->settle_ns = opts->settle_ns;
+	err = map_cells(e);
+	if (err)
+		snprintf(error, error_size, "histograms could not be mapped: %s", strerror(-err));
+out:
+	if (err)
+		ebee_close(e);
+	else
+		*ret = e;
+	return err;
+}
+
+void ebee_close(struct ebee *e)
+{
+	if (!e)
+		return;
+	if (e->cells)
+		munmap((void *)e->cells, e->cells_size);
+	exchange_bpf__destroy(e->skel);
+	free(e);
+}
+
+const char *ebee_features(const struct ebee *e)
+{
+	return e->features;
+}
+
+static int map_add(const struct bpf_map *map, const void *key, __u32 service)
+{
+	if (bpf_map_update_elem(bpf_map__fd(map), key, &service, BPF_ANY))
+		return errno == E2BIG ? -ENOSPC : -errno;
+	return 0;
+}
+
+int ebee_add_pid(struct ebee *e, unsigned service, pid_t pid)
+{
+	__u32 key = (__u32)pid;
+
+	if (service >= e->nr_services || pid <= 0)
+		return -EINVAL;
+	if (kill(pid, 0) && errno == ESRCH)
+		return -ESRCH;
+	return map_add(e->skel->maps.processes, &key, service);
+}
+
+int ebee_add_port(struct ebee *e, unsigned service, uint16_t port)
+{
+	struct exchange_port key = { .netns = e->netns, .port = port };
+
+	if (service >= e->nr_services || !port)
+		return -EINVAL;
+	return map_add(e->skel->maps.ports, &key, service);
+}
+
+int ebee_seed(struct ebee *e)
+{
+	unsigned int depth = 0;
+	int err;
+
+	/* Descendants appear in order of birth, so one pass finds nearly all; a later parent needs one more each. */
+	do {
+		e->skel->bss->nr_found = 0;
+		err = programs_iterate(e->skel->links.find_children);
+	} while (!err && e->skel->bss->nr_found && ++depth < 64);
+	/* First listeners, then the connections they are recognised by. */
+	if (!err)
+		err = programs_iterate(e->skel->links.find_files);
+	if (!err)
+		err = programs_iterate(e->skel->links.find_files);
+	if (!err)
+		err = programs_iterate(e->skel->links.find_tcp);
+	return err;
+}
+
+int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns)
+{
+	if (service >= e->nr_services)
+		return -EINVAL;
+	e->skel->bss->target_ns[service] = target_ns;
+	return 0;
+}
+
+int ebee_sweep(struct ebee *e)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < e->nr_services; i++) {
+		any |= __atomic_exchange_n(&e->skel->bss->pending[i], 0, __ATOMIC_RELAXED);
+		e->skel->bss->swept[i].nr_open = e->skel->bss->swept[i].nr_waiting = 0;
+		e->skel->bss->swept[i].nr_over_target = e->skel->bss->swept[i].oldest_ns = 0;
+	}
+	if (!any)
+		return 0;
+	for (i = 0; i < e->nr_services; i++)
+		e->skel->bss->swept[i].nr_connections = 0;
+	return programs_iterate(e->skel->links.sweep);
+}
+
+static const struct exchange_cell *cells_of(const struct ebee *e, unsigned int service)
+{
+	return &e->cells[service * e->nr_slots];
+}
+
+int ebee_window_open(struct ebee_window **ret, struct ebee *e, unsigned service)
+{
+	struct ebee_window *w;
+
+	if (service >= e->nr_services)
+		return -EINVAL;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->e = e;
+	w->service = service;
+	w->start_ns = monotonic_ns();
+	window_start(&w->window, cells_of(e, service), e->nr_slots);
+	*ret = w;
+	return 0;
+}
+
+void ebee_window_close(struct ebee_window *w)
+{
+	free(w);
+}
+
+int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
+{
+	const struct exchange_sweep *swept = &w->e->skel->bss->swept[w->service];
+	const __u64 *delta = w->window.delta.counters;
+	uint64_t now = monotonic_ns();
+
+	window_advance(&w->window, cells_of(w->e, w->service), w->e->nr_slots);
+	*ret = (struct ebee_window_info){
+		.end_ns = now,
+		.length_ns = now - w->start_ns,
+		/* What was read in the window, and what came but was not read; less what had come before it. */
+		.nr_arrived = delta[EXCHANGE_BEGUN] + swept->nr_waiting > w->nr_waiting_before ?
+				      delta[EXCHANGE_BEGUN] + swept->nr_waiting - w->nr_waiting_before : 0,
+		.nr_completed = window_count(&w->window, EXCHANGE_OWED),
+		.nr_connections = swept->nr_connections,
+		.nr_in_flight = swept->nr_open,
+		.nr_waiting = swept->nr_waiting,
+		.nr_over_target = swept->nr_over_target,
+		.oldest_ns = swept->oldest_ns,
+		.coverage = {
+			.nr_aborted = delta[EXCHANGE_ABORTED],
+			.nr_unmatched = delta[EXCHANGE_UNMATCHED],
+			.nr_no_arrival = delta[EXCHANGE_NO_ARRIVAL],
+			.nr_unseen_write = delta[EXCHANGE_UNSEEN_WRITE],
+			.nr_blocked = delta[EXCHANGE_BLOCKED],
+			.nr_late_write = delta[EXCHANGE_LATE_WRITE],
+			.nr_missed = w->e->skel->bss->nr_missed,
+		},
+	};
+	w->start_ns = now;
+	w->nr_waiting_before = swept->nr_waiting;
+	return 0;
+}
+
+int ebee_window_percentile(const struct ebee_window *w, enum ebee_latency which, unsigned permille, uint64_t *ret_ns)
+{
+	if (which >= EBEE_NR_LATENCIES || !permille || permille > 1000)
+		return -EINVAL;
+	if (!window_count(&w->window, (enum exchange_hist)which))
+		return -ENODATA;
+	*ret_ns = window_percentile(&w->window, (enum exchange_hist)which, permille);
+	return 0;
+}
+
+int ebee_window_mean(const struct ebee_window *w, enum ebee_latency which, uint64_t *ret_ns)
+{
+	if (which >= EBEE_NR_LATENCIES)
+		return -EINVAL;
+	if (!window_count(&w->window, (enum exchange_hist)which))
+		return -ENODATA;
+	*ret_ns = window_mean(&w->window, (enum exchange_hist)which);
+	return 0;
+}
+
+uint64_t ebee_window_count_over(const struct ebee_window *w, enum ebee_latency which, uint64_t ns)
+{
+	return window_count_over(&w->window, (enum exchange_hist)which, ns);
+}
+
+/* Kernel statistics added up over the handle's programs. */
+static struct bpf_prog_info sum_info(const struct ebee *e)
+{
+	struct bpf_prog_info sum = { 0 };
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, e->skel->obj) {
+		struct bpf_prog_info info = { 0 };
+		__u32 len = sizeof(info);
+
+		if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			continue;
+		sum.run_time_ns += info.run_time_ns;
+		sum.recursion_misses += info.recursion_misses;
+	}
+	return sum;
+}
+
+uint64_t ebee_cpu_ns(const struct ebee *e)
+{
+	return sum_info(e).run_time_ns;
+}
+
+uint64_t ebee_recursion_misses(const struct ebee *e)
+{
+	return sum_info(e).recursion_misses;
+}

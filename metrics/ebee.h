@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ebee.h - request latency of services, measured in the kernel, without touching or asking them.
+ *
+ * The unit is the exchange: a request arrives at a socket that the service accepted, and its answer is completely
+ * handed to the kernel.  Latencies come from log-linear histograms: a reported value is the midpoint of its bucket,
+ * within 1.6 % of the truth from 1 us to over 100 s.  Percentiles are nearest rank.
+ *
+ * Errors are negative errno.  A handle and the windows opened on it belong to one thread at a time; different handles
+ * are independent.  Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.
+ */
+#ifndef EBEE_H
+#define EBEE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { EBEE_MAX_SERVICES = 64 };
+
+enum ebee_latency {
+	EBEE_RESIDENCY, /* arrival -> first read: accept backlog and receive queue */
+	EBEE_SERVICE,   /* first read -> last write */
+	EBEE_TOTAL,     /* arrival -> last write */
+	EBEE_OWED,      /* arrival of the request's end -> last write, less the time the peer kept a send waiting */
+	EBEE_NR_LATENCIES
+};
+
+struct ebee;
+struct ebee_window;
+
+struct ebee_opts {
+	size_t sz;            /* sizeof(struct ebee_opts), for compatibility */
+	unsigned nr_services; /* services this handle can hold, 1 .. EBEE_MAX_SERVICES; 0: all */
+	uint64_t settle_ns;   /* no write for that long: an exchange is over; 0: 500 ms */
+};
+
+/*
+ * Loads and attaches what works on this kernel.  opts may be NULL.  On failure one line in `error` (may be NULL) says
+ * the cause and the remedy: -EPERM rights or lockdown, -ENOTSUP no BTF or a hook that this kernel lacks.
+ */
+int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size_t error_size);
+void ebee_close(struct ebee *e); /* NULL is fine; close windows first */
+
+/* One word per hook, "arrival=tp_btf read=tp_btf write=tp_btf"; valid until ebee_close. */
+const char *ebee_features(const struct ebee *e);
+
+/* A service is a set of processes (with their descendants, those to come included) and ports.  -ENOSPC: no room. */
+int ebee_add_pid(struct ebee *e, unsigned service, pid_t pid);
+/* Listeners on `port` in the caller's network namespace, whoever holds them. */
+int ebee_add_port(struct ebee *e, unsigned service, uint16_t port);
+/* Finds listeners, children and connections that were there before.  Call after adding; may be repeated. */
+int ebee_seed(struct ebee *e);
+/* Requests in flight that are older than this are counted apart; 0: none are. */
+int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns);
+
+/*
+ * Ends exchanges that have settled and looks for requests in flight, in all services of the handle.  Call it once per
+ * interval, before the windows are advanced.  Costs nothing while nothing is pending.
+ */
+int ebee_sweep(struct ebee *e);
+
+/* What could not be measured, or not quite; counts within the window. */
+struct ebee_coverage {
+	uint64_t nr_aborted;      /* connection gone before an answer */
+	uint64_t nr_unmatched;    /* answer without a request: open before the attach, or sent unasked */
+	uint64_t nr_no_arrival;   /* the first read stood in for the arrival */
+	uint64_t nr_unseen_write; /* the answer bypassed the hook: ended when the next request arrived */
+	uint64_t nr_blocked;      /* a peer's time was taken off */
+	uint64_t nr_late_write;   /* of the unmatched: came after the exchange had settled */
+	uint64_t nr_missed;       /* connections that could not be followed, since ebee_open */
+};
+
+struct ebee_window_info {
+	uint64_t end_ns;     /* CLOCK_MONOTONIC */
+	uint64_t length_ns;
+	uint64_t nr_arrived;   /* requests */
+	uint64_t nr_completed; /* what the percentiles rest on */
+	uint64_t nr_connections;
+	uint64_t nr_in_flight; /* at the end of the window: read or waiting, not answered */
+	uint64_t nr_waiting;   /* of those, not read yet */
+	uint64_t nr_over_target;
+	uint64_t oldest_ns;    /* age of the oldest in flight */
+	struct ebee_coverage coverage;
+};
+
+/* Windows are differences of counters that only grow: any number may be open on one service. */
+int ebee_window_open(struct ebee_window **ret, struct ebee *e, unsigned service);
+void ebee_window_close(struct ebee_window *w); /* NULL is fine */
+/* The window is now the time since the last call (or the opening). */
+int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret);
+/* Of the window that the last advance ended.  permille 1 .. 1000.  -ENODATA: nothing completed in it. */
+int ebee_window_percentile(const struct ebee_window *w, enum ebee_latency which, unsigned permille, uint64_t *ret_ns);
+int ebee_window_mean(const struct ebee_window *w, enum ebee_latency which, uint64_t *ret_ns);
+/* Completions whose latency is over `ns`, counted by bucket midpoints. */
+uint64_t ebee_window_count_over(const struct ebee_window *w, enum ebee_latency which, uint64_t ns);
+
+/* CPU time of the handle's programs since they were loaded, ns; 0 while the kernel does not count it
+ * (sysctl kernel.bpf_stats_enabled).  Includes other handles' traffic on the same hooks. */
+uint64_t ebee_cpu_ns(const struct ebee *e);
+
+/* Program runs that the kernel skipped because a program was running on that CPU, since ebee_open. */
+uint64_t ebee_recursion_misses(const struct ebee *e);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * programs.c - port: which variant of each hook this kernel offers, load, attach.  No policy, no measuring.
+ *
+ * Variants are chosen by what the kernel's BTF names and then by loading them, never by version.
+ */
+#include "programs.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+enum { MAX_VARIANTS = 2 };
+
+struct variant {
+	struct bpf_program *program;
+	const char *how;
+	const char *btf_name;
+	int btf_kind;
+};
+
+struct hook {
+	const char *name;
+	bool optional;
+	struct variant variants[MAX_VARIANTS];
+};
+
+/* The most telling line libbpf printed while loading; libbpf has no other way to hand it over. */
+static __thread char last_warning[256];
+
+static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN) {
+		char line[256];
+
+		vsnprintf(line, sizeof(line), format, args);
+		if (strstr(line, "load failed") || !last_warning[0])
+			snprintf(last_warning, sizeof(last_warning), "%.*s", (int)strcspn(line, "\n"), line);
+	}
+	return 0;
+}
+
+/* Leaves one variant of each hook loadable. */
+static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, const struct programs_opts *opts,
+			   char *error, size_t error_size)
+{
+	const struct hook hooks[] = {
+		{ "arrival", false, { { skel->progs.arrival_tp, "tp_btf", "btf_trace_sk_data_ready", BTF_KIND_TYPEDEF },
+				      { skel->progs.arrival_fentry, "fentry", "sock_def_readable", BTF_KIND_FUNC } } },
+		{ "read", false, { { skel->progs.read_tp, "tp_btf", "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF },
+				   { skel->progs.read_fexit, "fexit", "tcp_recvmsg", BTF_KIND_FUNC } } },
+		{ "write", false, { { skel->progs.write_tp, "tp_btf", "btf_trace_sock_send_length", BTF_KIND_TYPEDEF },
+				    { skel->progs.write_fexit, "fexit", "tcp_sendmsg", BTF_KIND_FUNC } } },
+		{ "sendpage", true, { { skel->progs.sendpage_fexit, "fexit", "tcp_sendpage", BTF_KIND_FUNC } } },
+	};
+	size_t used = 0, i, v;
+
+	for (i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		const struct variant *chosen = NULL;
+
+		for (v = 0; v < MAX_VARIANTS && hooks[i].variants[v].program; v++) {
+			const struct variant *candidate = &hooks[i].variants[v];
+			bool take = !chosen && btf__find_by_name_kind(btf, candidate->btf_name, candidate->btf_kind) > 0;
+
+			bpf_program__set_autoload(candidate->program, take);
+			if (take)
+				chosen = candidate;
+		}
+		if (!chosen && !hooks[i].optional) {
+			snprintf(error, error_size, "this kernel has neither of the hooks for %s (%s, %s); Linux 6.1 or newer is needed",
+				 hooks[i].name, hooks[i].variants[0].btf_name, hooks[i].variants[1].btf_name);
+			return -ENOTSUP;
+		}
+		if (chosen)
+			used += snprintf(opts->features + used, opts->features_size - used, "%s%s=%s", used ? " " : "",
+					 hooks[i].name, chosen->how);
+	}
+	return 0;
+}
+
+static int explain_load_failure(int err, char *error, size_t error_size)
+{
+	if (err == -EPERM || err == -EACCES)
+		snprintf(error, error_size,
+			 "the kernel refused to load BPF programs (%s); run as root or with CAP_BPF and CAP_PERFMON, and check /sys/kernel/security/lockdown",
+			 strerror(-err));
+	else if (err == -ENOMEM)
+		snprintf(error, error_size, "no memory for BPF maps; raise the memory limit or RLIMIT_MEMLOCK");
+	else
+		snprintf(error, error_size, "BPF programs did not load: %s%s%s", strerror(-err), last_warning[0] ? ": " : "", last_warning);
+	return err;
+}
+
+static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
+{
+	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(skel->maps.exchanges) };
+	LIBBPF_OPTS(bpf_iter_attach_opts, sweep_opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_program *program;
+	int err;
+
+	/* The sweep needs the map it walks; everything else attaches by its section name. */
+	bpf_program__set_autoattach(skel->progs.sweep, false);
+	skel->links.sweep = bpf_program__attach_iter(skel->progs.sweep, &sweep_opts);
+	if (!skel->links.sweep) {
+		err = -errno;
+		snprintf(error, error_size, "the sweep over socket storage did not attach: %s", strerror(-err));
+		return err;
+	}
+	bpf_object__for_each_program(program, skel->obj)
+		if (!bpf_program__autoload(program))
+			bpf_program__set_autoattach(program, false);
+	err = exchange_bpf__attach(skel);
+	if (err)
+		snprintf(error, error_size, "BPF programs did not attach: %s%s%s", strerror(-err), last_warning[0] ? ": " : "", last_warning);
+	return err;
+}
+
+int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, char *error, size_t error_size)
+{
+	libbpf_print_fn_t print_before;
+	struct exchange_bpf *skel = NULL;
+	struct btf *btf;
+	int err;
+
+	last_warning[0] = '\0';
+	print_before = libbpf_set_print(keep_warning);
+	btf = btf__load_vmlinux_btf();
+	if (!btf) {
+		snprintf(error, error_size, "this kernel has no type information (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF");
+		err = -ENOTSUP;
+		goto out;
+	}
+	skel = exchange_bpf__open();
+	if (!skel) {
+		err = explain_load_failure(-errno, error, error_size);
+		goto out;
+	}
+	err = choose_variants(skel, btf, opts, error, error_size);
+	if (err)
+		goto out;
+	skel->rodata->nr_slots = opts->nr_slots;
+	bpf_map__set_max_entries(skel->maps.cells, opts->nr_services * opts->nr_slots);
+	err = exchange_bpf__load(skel);
+	if (err) {
+		explain_load_failure(err, error, error_size);
+		goto out;
+	}
+	err = attach_all(skel, error, error_size);
+	if (!err)
+		*ret = skel;
+out:
+	btf__free(btf);
+	if (err)
+		exchange_bpf__destroy(skel);
+	libbpf_set_print(print_before);
+	return err;
+}
+
+int programs_iterate(struct bpf_link *link)
+{
+	char buf[64];
+	int fd, err = 0;
+	ssize_t n;
+
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, buf, sizeof(buf));
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			err = -errno;
+	} while (n > 0 || (n < 0 && !err));
+	close(fd);
+	return err;
+}

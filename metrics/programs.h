@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * programs.h - loading and attaching the kernel programs.  Port over libbpf.
+ */
+#ifndef EBEE_PROGRAMS_H
+#define EBEE_PROGRAMS_H
+
+#include <stddef.h>
+
+#include "exchange.h"
+#include "exchange.skel.h" /* after exchange.h: it names its types */
+
+struct programs_opts {
+	unsigned int nr_services, nr_slots; /* nr_slots: a power of two */
+	char *features;                     /* out: which variant of each hook */
+	size_t features_size;
+};
+
+/* On failure `error` has one line.  The caller destroys *ret with exchange_bpf__destroy. */
+int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, char *error, size_t error_size);
+/* Runs an iterator to its end. */
+int programs_iterate(struct bpf_link *link);
+
+#endif
