@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Every header compiles alone, so that it can be included first; the library's also as C++.  Headers of the kernel side are
+# compiled for BPF, those that serve both sides for both.
+set -uo pipefail
+. tests/lib.sh
+
+flags="-fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -I. -Ibpf -Imetrics -Ipolicies -Icontroller -I$BUILD/bpf"
+
+# alone HEADER COMPILER...: compiles a file that includes nothing but HEADER.
+alone() {
+	local header=$1
+	shift
+	printf '#include "%s"\n' "$header" | "$@" $flags -
+}
+
+for header in {bpf,metrics,policies,controller,experiments/*}/*.h; do
+	[ -e "$header" ] || continue
+	if grep -q 'bpf/bpf_helpers\.h\|kernel\.h' "$header" || [ "$header" = bpf/kernel.h ]; then
+		tap_try "$header compiles alone for BPF" alone "$header" clang -target bpf -O2 -D__TARGET_ARCH_x86 -Wno-unused-parameter \
+			-isystem "/usr/include/$(gcc -print-multiarch)" -x c
+		continue
+	fi
+	tap_try "$header compiles alone with gcc" alone "$header" gcc -std=gnu11 -x c
+	tap_try "$header compiles alone with clang" alone "$header" clang -std=gnu11 -x c
+done
+if command -v g++ >/dev/null; then
+	tap_try 'metrics/ebee.h compiles as C++' alone metrics/ebee.h g++ -x c++
+else
+	tap_skip 'metrics/ebee.h compiles as C++' 'g++ is not installed'
+fi
+tap_done

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# The runner itself: what is wrong must be reported as failed, whatever way it goes wrong.
+set -uo pipefail
+. tests/lib.sh
+scratch
+
+# verdict BODY: what the runner's last line and exit status are for a test with this body.
+verdict() {
+	local output status
+	printf '#!/bin/bash\n%s\n' "$1" >"$scratch/test.sh"
+	chmod +x "$scratch/test.sh"
+	output=$(tests/run "$scratch/test.sh" 2>&1)
+	status=$?
+	echo "$(printf '%s\n' "$output" | tail -n 1) -> $status"
+}
+
+tap_is "$(verdict 'echo 1..2; echo ok 1; echo ok 2 - b')" '2 passed, 0 failed, 0 skipped -> 0' 'passing tests pass'
+tap_is "$(verdict 'echo 1..1; echo not ok 1; exit 1')" '0 passed, 1 failed, 0 skipped -> 1' 'a failing test fails'
+tap_is "$(verdict 'echo 1..1; echo not ok 1')" '0 passed, 2 failed, 0 skipped -> 1' \
+	'a failing test that exits with 0 is caught lying'
+tap_is "$(verdict 'echo 1..1; echo ok 1; exit 3')" '1 passed, 1 failed, 0 skipped -> 1' 'a bad exit status fails'
+tap_is "$(verdict 'echo 1..1; echo ok 1; kill -SEGV $$')" '1 passed, 1 failed, 0 skipped -> 1' 'a crash fails'
+tap_is "$(verdict 'echo 1..2; echo not ok 1; kill -SEGV $$')" '0 passed, 2 failed, 0 skipped -> 1' \
+	'a crash after a failure counts as well'
+tap_is "$(verdict ':')" '0 passed, 1 failed, 0 skipped -> 1' 'no output fails'
+tap_is "$(verdict 'echo ok 1')" '1 passed, 1 failed, 0 skipped -> 1' 'a missing plan fails'
+tap_is "$(verdict 'echo 1..3; echo ok 1')" '1 passed, 1 failed, 0 skipped -> 1' 'a broken plan fails'
+tap_is "$(verdict 'echo 1..0')" '0 passed, 1 failed, 0 skipped -> 1' 'an empty plan fails'
+tap_is "$(verdict $'# timeout: 1\necho 1..1; echo ok 1; sleep 60')" '1 passed, 1 failed, 0 skipped -> 1' \
+	'running out of time fails'
+tap_is "$(verdict 'echo 1..1; echo ok 1; sleep 60 & exit 0')" '1 passed, 1 failed, 0 skipped -> 1' \
+	'a process left behind fails'
+tap_is "$(verdict 'echo 1..1; echo ok 1; mktemp >/dev/null')" '1 passed, 1 failed, 0 skipped -> 1' \
+	'a file left behind fails'
+tap_is "$(verdict 'echo 1..2; echo "ok 1 - a # SKIP no root"; echo no disk; echo "not ok 2 # SKIP b"')" \
+	'0 passed, 0 failed, 2 skipped -> 0' 'both spellings of a skip count as skipped'
+tap_is "$(verdict 'echo "1..0 # SKIP no root"')" '0 passed, 0 failed, 1 skipped -> 0' 'a whole script can be skipped'
+tap_is "$(tests/run "$scratch/absent" | tail -n 1)" '0 passed, 1 failed, 0 skipped' 'a missing program fails'
+
+# Ctrl-C must end the test that is running.
+printf '#!/bin/bash\necho $$ >"%s/pid"\nsleep 60\n' "$scratch" >"$scratch/test.sh"
+tests/run "$scratch/test.sh" >/dev/null 2>&1 &
+runner=$!
+for ((i = 0; i < 50; i++)); do
+	[ -s "$scratch/pid" ] && break
+	sleep 0.1
+done
+kill -TERM $runner
+wait $runner
+tap_is $? 143 'an interrupted runner says so'
+tap_is "$(ps -o pid= -p "$(cat "$scratch/pid")")" '' 'and ends the test that was running'
+tap_done

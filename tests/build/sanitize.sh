@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout: 400
+# timeout-all: 400
+# The unit tests once more with the address and undefined-behaviour sanitizers, leaks included.
+set -uo pipefail
+. tests/lib.sh
+
+build=$BUILD/san
+tap_try 'everything builds with sanitizers' make -j2 SAN=address,undefined BUILD="$build" all tests
+for source in tests/unit/test_*.c; do
+	name=$(basename "$source" .c)
+	tap_try "$name is clean" timeout 100 "$build/tests/$name"
+done
+tap_done
