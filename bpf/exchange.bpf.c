@@ -434,7 +434,7 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct exchange *x;
 	__u32 service;
 
-	if (!sk || sk->__sk_common.skc_state == TCP_LISTEN)
+	if (!sk)
 		return 0;
 	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
 	if (!x)
@@ -443,6 +443,11 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	cell = cell_of(service);
 	if (!cell || service >= EXCHANGE_MAX_SERVICES)
 		return 0;
+	result = &swept[service];
+	if (sk->__sk_common.skc_state == TCP_LISTEN) {
+		result->nr_listen_drops += sk->sk_drops.counter;
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&x->lock);
@@ -465,7 +470,6 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 		book(cell, &done);
 	if (alive)
 		pending[service] = 1;
-	result = &swept[service];
 	result->nr_connections++;
 	if (!open)
 		return 0;

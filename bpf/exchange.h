@@ -50,6 +50,7 @@ struct exchange_sweep {
 	__u64 nr_waiting;     /* of those, nothing read yet */
 	__u64 nr_over_target; /* of the open ones, older than the target */
 	__u64 oldest_ns;      /* age of the oldest open one */
+	__u64 nr_listen_drops; /* connections its listeners turned away since they were opened */
 };
 
 struct exchange_port {

@@ -31,6 +31,10 @@ enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, SOCK_NOSPACE = 2, EAGAIN = 11 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct ns_common {
 	unsigned int inum;
 };
@@ -61,6 +65,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
+	atomic_t sk_drops;
 };
 
 struct tcp_sock {
@@ -68,10 +73,6 @@ struct tcp_sock {
 	__u32 copied_seq;
 	__u32 write_seq;
 };
-
-typedef struct {
-	int counter;
-} atomic_t;
 
 struct signal_struct {
 	atomic_t live;

@@ -9,13 +9,21 @@
 #include "match.h"
 #include "ports.h"
 
+struct ebee_window;
+struct ebee_window_info;
 struct sensor_ebee;
+
+/* What a window of libebee says, as a sample: everything but CPU time, which cgroups count.  Latencies 0 without data. */
+void sensor_ebee_fill(const struct ebee_window *w, const struct ebee_window_info *info, uint32_t percentile_permille,
+		      uint64_t target_ns, struct sample *ret);
 
 /* Loads and attaches; -EPERM, -ENOSYS, ... with the cause and the remedy in `error`. */
 int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char *error, size_t error_size);
 /* A service's processes changed. */
 int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct match_pids *pids);
 struct sensor sensor_ebee_port(struct sensor_ebee *s);
+/* One word per kernel hook. */
+const char *sensor_ebee_features(const struct sensor_ebee *s);
 /* CPU time of our BPF programs so far, ns; 0 when the kernel does not count it (kernel.bpf_stats_enabled). */
 uint64_t sensor_ebee_bpf_ns(const struct sensor_ebee *s);
 void sensor_ebee_close(struct sensor_ebee *s);

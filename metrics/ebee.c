@@ -39,7 +39,7 @@ struct ebee_window {
 	struct ebee *e;
 	unsigned int service;
 	uint64_t start_ns;
-	uint64_t nr_waiting_before;
+	uint64_t nr_waiting_before, nr_drops_before;
 	struct window window;
 };
 
@@ -201,8 +201,13 @@ int ebee_sweep(struct ebee *e)
 	if (!any)
 		return 0;
 	for (i = 0; i < e->nr_services; i++)
-		e->skel->bss->swept[i].nr_connections = 0;
+		e->skel->bss->swept[i].nr_connections = e->skel->bss->swept[i].nr_listen_drops = 0;
 	return programs_iterate(e->skel->links.sweep);
+}
+
+void ebee_set_settle(struct ebee *e, uint64_t settle_ns)
+{
+	e->skel->data->settle_ns = settle_ns;
 }
 
 static const struct exchange_cell *cells_of(const struct ebee *e, unsigned int service)
@@ -222,6 +227,7 @@ int ebee_window_open(struct ebee_window **ret, struct ebee *e, unsigned service)
 	w->e = e;
 	w->service = service;
 	w->start_ns = monotonic_ns();
+	w->nr_drops_before = e->skel->bss->swept[service].nr_listen_drops;
 	window_start(&w->window, cells_of(e, service), e->nr_slots);
 	*ret = w;
 	return 0;
@@ -251,6 +257,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 		.nr_waiting = swept->nr_waiting,
 		.nr_over_target = swept->nr_over_target,
 		.oldest_ns = swept->oldest_ns,
+		/* Less than before: a listener closed and took its count along. */
+		.nr_listen_drops = swept->nr_listen_drops > w->nr_drops_before ? swept->nr_listen_drops - w->nr_drops_before : 0,
 		.coverage = {
 			.nr_aborted = delta[EXCHANGE_ABORTED],
 			.nr_unmatched = delta[EXCHANGE_UNMATCHED],
@@ -263,6 +271,7 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 	};
 	w->start_ns = now;
 	w->nr_waiting_before = swept->nr_waiting;
+	w->nr_drops_before = swept->nr_listen_drops;
 	return 0;
 }
 

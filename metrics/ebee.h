@@ -64,6 +64,9 @@ int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns);
  */
 int ebee_sweep(struct ebee *e);
 
+/* Changes settle_ns from the next sweep on.  0 ends every exchange that has an answer: for the last window of a run. */
+void ebee_set_settle(struct ebee *e, uint64_t settle_ns);
+
 /* What could not be measured, or not quite; counts within the window. */
 struct ebee_coverage {
 	uint64_t nr_aborted;      /* connection gone before an answer */
@@ -85,6 +88,7 @@ struct ebee_window_info {
 	uint64_t nr_waiting;   /* of those, not read yet */
 	uint64_t nr_over_target;
 	uint64_t oldest_ns;    /* age of the oldest in flight */
+	uint64_t nr_listen_drops; /* connections turned away because the accept queue was full */
 	struct ebee_coverage coverage;
 };
 

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_observe.c - glue: `parties observe`, one service's latency from the kernel, a line per interval and a summary.
+ * Changes nothing on the machine and steers nothing.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "ebee.h"
+#include "match.h"
+#include "options.h"
+#include "qos.h"
+#include "sensor_ebee.h"
+
+struct observe {
+	struct match match;
+	char name[CONFIG_PATH_SIZE + 16];
+	uint64_t interval_ns, duration_ns, target_ns;
+	bool json;
+	struct ebee *ebee;
+	struct ebee_window *interval, *whole;
+	struct match_pids known;
+	uint64_t start_ns;
+};
+
+static int parse_match(const struct option_table *table, const char *pid, const char *port, const char *cgroup,
+		       const char *unit, struct observe *o)
+{
+	const struct {
+		const char *text, *name;
+		enum match_kind kind;
+		uint64_t max;
+	} ways[] = {
+		{ pid, "pid", MATCH_PID, 4194304 },
+		{ port, "port", MATCH_PORT, 65535 },
+		{ cgroup, "cgroup", MATCH_CGROUP, 0 },
+		{ unit, "unit", MATCH_UNIT, 0 },
+	};
+	int nr = 0;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		uint64_t number = 0;
+
+		if (!ways[i].text)
+			continue;
+		if (ways[i].max && (options_parse_u64(ways[i].text, &number) || !number || number > ways[i].max))
+			return options_error(table, "--%s %s: a number from 1 to %" PRIu64 " is wanted", ways[i].name, ways[i].text, ways[i].max);
+		if (strlen(ways[i].text) >= sizeof(o->match.text))
+			return options_error(table, "--%s: too long", ways[i].name);
+		o->match.kind = ways[i].kind;
+		o->match.number = (uint32_t)number;
+		snprintf(o->match.text, sizeof(o->match.text), "%s", ways[i].text);
+		snprintf(o->name, sizeof(o->name), "%s:%s", ways[i].name, ways[i].text);
+		nr++;
+	}
+	if (nr != 1)
+		return options_error(table, "name the service by exactly one of --pid, --port, --cgroup and --unit");
+	return 0;
+}
+
+/* Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway. */
+static int follow(struct observe *o)
+{
+	struct match_pids pids;
+	int err = match_resolve("", &o->match, &pids);
+
+	if (err)
+		return err;
+	if (o->known.nr == pids.nr && !memcmp(o->known.pids, pids.pids, pids.nr * sizeof(pids.pids[0])))
+		return 0;
+	for (uint32_t i = 0; i < pids.nr; i++) {
+		err = ebee_add_pid(o->ebee, 0, pids.pids[i]);
+		if (err && err != -ESRCH)
+			return err;
+	}
+	o->known = pids;
+	return ebee_seed(o->ebee);
+}
+
+static json_t *coverage_json(const struct ebee_coverage *c, uint64_t recursion_misses)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
+			 (json_int_t)c->nr_unmatched, "no_arrival", (json_int_t)c->nr_no_arrival, "unseen_write",
+			 (json_int_t)c->nr_unseen_write, "blocked", (json_int_t)c->nr_blocked, "late_write",
+			 (json_int_t)c->nr_late_write, "missed", (json_int_t)c->nr_missed, "recursion_misses",
+			 (json_int_t)recursion_misses);
+}
+
+static double us(uint64_t ns)
+{
+	return (double)ns / 1e3;
+}
+
+static void print_json(const struct observe *o, const struct sample *s, const struct ebee_window_info *info,
+		       const char *state, bool summary)
+{
+	json_t *line = json_pack(
+		"{s:f, s:f, s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:I, s:I, s:I, s:s, s:s, s:o}",
+		"t_s", (double)(info->end_ns - o->start_ns) / 1e9, "window_s", (double)info->length_ns / 1e9,
+		"service", o->name, "requests", (json_int_t)s->nr_completed, "rps", s->nr_completed * 1e9 / (double)info->length_ns,
+		"mean_us", us(s->mean_ns), "p50_us", us(s->p50_ns), "p95_us", us(s->p95_ns), "p99_us", us(s->p99_ns),
+		"total_p50_us", us(s->total_p50_ns), "total_p99_us", us(s->total_p99_ns),
+		"residency_p99_us", us(s->residency_p99_ns), "service_p99_us", us(s->service_p99_ns),
+		"arrivals", (json_int_t)s->nr_arrived, "in_flight", (json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns),
+		"over_target", (json_int_t)s->nr_over_target, "listen_drops", (json_int_t)s->nr_listen_drops,
+		"connections", (json_int_t)info->nr_connections, "state", state, "lifecycle", "exchange",
+		"coverage", coverage_json(&info->coverage, ebee_recursion_misses(o->ebee)));
+
+	if (line && summary)
+		json_object_set_new(line, "summary", json_true());
+	if (line)
+		json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(line);
+}
+
+static void print_text(const struct observe *o, const struct sample *s, const struct ebee_window_info *info,
+		       const char *state, bool summary)
+{
+	const struct ebee_coverage *c = &info->coverage;
+	char when[32];
+
+	snprintf(when, sizeof(when), summary ? "all %.1fs" : "%.1fs", (double)(info->end_ns - o->start_ns) / 1e9);
+	printf("%-10s %9" PRIu64 " %10.1f %10.1f %10.1f %10.1f %10.1f %10.1f %6" PRIu64 " %-8s", when, s->nr_completed,
+	       s->nr_completed * 1e9 / (double)info->length_ns, us(s->p50_ns), us(s->p95_ns), us(s->p99_ns), us(s->total_p99_ns),
+	       us(s->residency_p99_ns), s->nr_in_flight, state);
+	if (c->nr_aborted)
+		printf(" aborted=%" PRIu64, c->nr_aborted);
+	if (c->nr_unmatched)
+		printf(" unmatched=%" PRIu64, c->nr_unmatched);
+	if (c->nr_no_arrival)
+		printf(" no_arrival=%" PRIu64, c->nr_no_arrival);
+	if (c->nr_unseen_write)
+		printf(" unseen_write=%" PRIu64, c->nr_unseen_write);
+	if (c->nr_blocked)
+		printf(" blocked=%" PRIu64, c->nr_blocked);
+	if (s->nr_listen_drops)
+		printf(" listen_drops=%" PRIu64, s->nr_listen_drops);
+	putchar('\n');
+}
+
+static int print_window(struct observe *o, struct ebee_window *w, bool summary)
+{
+	struct policy_service judged = { 0 };
+	struct ebee_window_info info;
+	struct sample sample;
+	int err = ebee_window_advance(w, &info);
+
+	if (err)
+		return err;
+	sensor_ebee_fill(w, &info, 990, o->target_ns, &sample);
+	qos_judge_window(&sample, o->target_ns ? o->target_ns : o->interval_ns, false, &judged);
+	(o->json ? print_json : print_text)(o, &sample, &info, policy_signal_name(judged.signal), summary);
+	fflush(stdout);
+	return ferror(stdout) ? -EIO : 0;
+}
+
+static int open_all(struct observe *o, char *error, size_t error_size)
+{
+	const struct ebee_opts opts = { .sz = sizeof(opts), .nr_services = 1, .settle_ns = o->interval_ns };
+	int err = ebee_open(&o->ebee, &opts, error, error_size);
+
+	if (err)
+		return err;
+	if (o->match.kind == MATCH_PORT)
+		err = ebee_add_port(o->ebee, 0, (uint16_t)o->match.number);
+	if (!err)
+		err = ebee_set_target(o->ebee, 0, o->target_ns);
+	if (!err)
+		err = follow(o);
+	if (!err)
+		err = ebee_window_open(&o->interval, o->ebee, 0);
+	if (!err)
+		err = ebee_window_open(&o->whole, o->ebee, 0);
+	if (err)
+		snprintf(error, error_size, "%s: %s", o->name, strerror(-err));
+	return err;
+}
+
+/* Until the time is up or a signal says so: 0, or negative errno. */
+static int watch(struct observe *o, int timer_fd, int signal_fd)
+{
+	struct pollfd fds[] = { { timer_fd, POLLIN, 0 }, { signal_fd, POLLIN, 0 } };
+	uint64_t nr_expired, nr_ticks = 0;
+	int err = 0;
+
+	while (!err && (!o->duration_ns || nr_ticks * o->interval_ns < o->duration_ns)) {
+		if (poll(fds, 2, -1) < 0)
+			return -errno;
+		if (fds[1].revents)
+			return 0;
+		if (read(timer_fd, &nr_expired, sizeof(nr_expired)) != sizeof(nr_expired))
+			return -errno;
+		nr_ticks += nr_expired;
+		err = follow(o);
+		if (err == -ENOENT)
+			err = 0; /* it may come back; the line says idle meanwhile */
+		if (!err)
+			err = ebee_sweep(o->ebee);
+		if (!err)
+			err = print_window(o, o->interval, false);
+	}
+	return err;
+}
+
+static int run(struct observe *o)
+{
+	const struct itimerspec period = {
+		.it_interval = { (time_t)(o->interval_ns / 1000000000), (long)(o->interval_ns % 1000000000) },
+		.it_value = { (time_t)(o->interval_ns / 1000000000), (long)(o->interval_ns % 1000000000) },
+	};
+	int timer_fd, signal_fd, err;
+	struct timespec now;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	o->start_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (signal_fd < 0 || timer_fd < 0 || timerfd_settime(timer_fd, 0, &period, NULL)) {
+		err = -errno;
+	} else {
+		fprintf(stderr, "parties observe: watching %s, %s\n", o->name, ebee_features(o->ebee));
+		if (!o->json)
+			printf("%-10s %9s %10s %10s %10s %10s %10s %10s %6s %s\n", "time", "requests", "req/s", "p50_us", "p95_us",
+			       "p99_us", "total_p99", "resid_p99", "flight", "state");
+		err = watch(o, timer_fd, signal_fd);
+	}
+	/* What is answered by now is over, whether or not it had time to settle. */
+	ebee_set_settle(o->ebee, 0);
+	if (!err)
+		err = ebee_sweep(o->ebee);
+	if (!err)
+		err = print_window(o, o->whole, true);
+	close(timer_fd);
+	close(signal_fd);
+	return err;
+}
+
+int cmd_observe(int argc, char **argv)
+{
+	const char *pid = NULL, *port = NULL, *cgroup = NULL, *unit = NULL;
+	struct observe o = { .interval_ns = 1000000000 };
+	const struct option_spec specs[] = {
+		{ "pid", 'p', "N", OPTION_STRING, &pid, "a process and its descendants" },
+		{ "port", 0, "N", OPTION_STRING, &port, "whoever listens on this TCP port in our network namespace" },
+		{ "cgroup", 0, "PATH", OPTION_STRING, &cgroup, "the processes of a control group" },
+		{ "unit", 0, "NAME", OPTION_STRING, &unit, "the processes of a systemd unit" },
+		{ "interval", 'i', "DUR", OPTION_DURATION, &o.interval_ns, "a line this often (default 1s)" },
+		{ "for", 0, "DUR", OPTION_DURATION, &o.duration_ns, "stop after this long (default: on Ctrl-C)" },
+		{ "target", 0, "DUR", OPTION_DURATION, &o.target_ns, "count requests in flight that are older than this" },
+		{ "json", 0, NULL, OPTION_FLAG, &o.json, "one JSON object per interval, then a summary" },
+	};
+	const struct option_table table = {
+		"observe", "(--pid N | --port N | --cgroup PATH | --unit NAME) [--interval DUR] [--for DUR] [--json]",
+		"Measures a service's request latency from the kernel.", specs, sizeof(specs) / sizeof(specs[0]), 0, 0,
+	};
+	char error[512] = "";
+	int err = options_parse(&table, argc, argv);
+
+	if (err >= 0)
+		err = parse_match(&table, pid, port, cgroup, unit, &o);
+	if (err >= 0 && o.interval_ns < 10000000)
+		err = options_error(&table, "--interval: at least 10ms");
+	if (err < 0)
+		return options_exit(err);
+	err = match_resolve("", &o.match, &o.known);
+	if (err) {
+		fprintf(stderr, "parties observe: %s: %s\n", o.name,
+			err == -ENOENT ? "no such process or listener; start the service first" : strerror(-err));
+		return EXIT_UNABLE;
+	}
+	o.known.nr = 0; /* nothing told to libebee yet */
+	err = open_all(&o, error, sizeof(error));
+	if (err) {
+		fprintf(stderr, "parties observe: %s\n", error);
+	} else {
+		err = run(&o);
+		if (err)
+			fprintf(stderr, "parties observe: %s: %s\n", o.name, strerror(-err));
+		err = err ? -EIO : 0;
+	}
+	ebee_window_close(o.interval);
+	ebee_window_close(o.whole);
+	ebee_close(o.ebee);
+	return !err ? EXIT_OK : err == -EIO ? EXIT_FAILED : EXIT_UNABLE;
+}

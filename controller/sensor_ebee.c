@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sensor_ebee.c - port: windows of libebee as samples.  It measures nothing itself and judges nothing.
+ */
+#include "sensor_ebee.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ebee.h"
+
+struct sensor_ebee {
+	struct ebee *ebee;
+	uint32_t nr_services;
+	struct ebee_window *windows[POLICY_MAX_SERVICES];
+	uint32_t percentile_permille[POLICY_MAX_SERVICES];
+	uint64_t target_ns[POLICY_MAX_SERVICES];
+	struct match_pids known[POLICY_MAX_SERVICES]; /* processes already told to libebee */
+};
+
+/* Without data every latency is 0, and nr_completed says so. */
+static uint64_t percentile(const struct ebee_window *w, enum ebee_latency which, uint32_t permille)
+{
+	uint64_t ns = 0;
+
+	return ebee_window_percentile(w, which, permille, &ns) ? 0 : ns;
+}
+
+void sensor_ebee_fill(const struct ebee_window *w, const struct ebee_window_info *info, uint32_t percentile_permille,
+		      uint64_t target_ns, struct sample *ret)
+{
+	uint64_t mean_ns = 0;
+
+	if (ebee_window_mean(w, EBEE_OWED, &mean_ns))
+		mean_ns = 0;
+	*ret = (struct sample){
+		.window_ns = info->length_ns,
+		.nr_arrived = info->nr_arrived,
+		.nr_completed = info->nr_completed,
+		.mean_ns = mean_ns,
+		.p50_ns = percentile(w, EBEE_OWED, 500),
+		.p95_ns = percentile(w, EBEE_OWED, 950),
+		.p99_ns = percentile(w, EBEE_OWED, 990),
+		.total_p50_ns = percentile(w, EBEE_TOTAL, 500),
+		.total_p99_ns = percentile(w, EBEE_TOTAL, 990),
+		.residency_p99_ns = percentile(w, EBEE_RESIDENCY, 990),
+		.service_p99_ns = percentile(w, EBEE_SERVICE, 990),
+		.steer_ns = percentile(w, EBEE_OWED, percentile_permille),
+		.nr_late = target_ns ? ebee_window_count_over(w, EBEE_OWED, target_ns) : 0,
+		.nr_in_flight = info->nr_in_flight,
+		.nr_over_target = info->nr_over_target,
+		.oldest_ns = info->oldest_ns,
+		.nr_listen_drops = info->nr_listen_drops,
+	};
+}
+
+int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char *error, size_t error_size)
+{
+	const struct ebee_opts opts = {
+		.sz = sizeof(opts),
+		.nr_services = config->nr_services,
+		.settle_ns = config->interval_ns,
+	};
+	struct sensor_ebee *s = calloc(1, sizeof(*s));
+	uint32_t i;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = ebee_open(&s->ebee, &opts, error, error_size);
+	s->nr_services = config->nr_services;
+	for (i = 0; !err && i < s->nr_services; i++) {
+		const struct config_service *service = &config->services[i];
+
+		s->percentile_permille[i] = service->percentile_permille;
+		s->target_ns[i] = service->target_ns;
+		err = ebee_set_target(s->ebee, i, service->target_ns);
+		if (!err && service->match.kind == MATCH_PORT)
+			err = ebee_add_port(s->ebee, i, (uint16_t)service->match.number);
+		if (!err)
+			err = ebee_window_open(&s->windows[i], s->ebee, i);
+		if (err)
+			snprintf(error, error_size, "service %s: %s", service->name, strerror(-err));
+	}
+	if (!err) {
+		err = ebee_seed(s->ebee);
+		if (err)
+			snprintf(error, error_size, "open connections could not be listed: %s", strerror(-err));
+	}
+	if (err)
+		sensor_ebee_close(s);
+	else
+		*ret = s;
+	return err;
+}
+
+int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct match_pids *pids)
+{
+	struct match_pids *known = &s->known[service];
+	uint32_t i, nr_added = 0;
+
+	if (known->nr == pids->nr && !memcmp(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0])))
+		return 0;
+	for (i = 0; i < pids->nr; i++) {
+		int err = ebee_add_pid(s->ebee, service, pids->pids[i]);
+
+		if (err && err != -ESRCH) /* gone since it was matched */
+			return err;
+		nr_added += !err;
+	}
+	known->nr = pids->nr;
+	memcpy(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
+	return nr_added ? ebee_seed(s->ebee) : 0;
+}
+
+static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+{
+	struct sensor_ebee *s = ctx;
+	int err = ebee_sweep(s->ebee);
+	uint32_t i;
+
+	(void)now_ns; /* windows end when they are read; the kernel's clock is the loop's clock */
+	for (i = 0; !err && i < nr_services; i++) {
+		struct ebee_window_info info;
+
+		err = ebee_window_advance(s->windows[i], &info);
+		if (!err)
+			sensor_ebee_fill(s->windows[i], &info, s->percentile_permille[i], s->target_ns[i], &samples[i]);
+	}
+	return err;
+}
+
+struct sensor sensor_ebee_port(struct sensor_ebee *s)
+{
+	return (struct sensor){ .ctx = s, .read = read_samples };
+}
+
+const char *sensor_ebee_features(const struct sensor_ebee *s)
+{
+	return ebee_features(s->ebee);
+}
+
+uint64_t sensor_ebee_bpf_ns(const struct sensor_ebee *s)
+{
+	return ebee_cpu_ns(s->ebee);
+}
+
+void sensor_ebee_close(struct sensor_ebee *s)
+{
+	uint32_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nr_services; i++)
+		ebee_window_close(s->windows[i]);
+	ebee_close(s->ebee);
+	free(s);
+}
