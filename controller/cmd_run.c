@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_run.c - `parties run`: glue that opens everything in order, ticks until told to stop and puts everything back.
+ * How a tick works is tick.c's, how the machine is written machine.c's business.
+ */
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "loop.h"
+#include "options.h"
+#include "rights.h"
+#include "roster.h"
+#include "status.h"
+
+enum run_mode { RUN_LIVE, RUN_DRY, RUN_OBSERVE };
+static const char *const mode_names[] = { "live", "dry-run", "observe" };
+
+struct run {
+	const char *file, *mode_name, *record_path;
+	bool quiet;
+	uint64_t for_ns;
+	enum run_mode mode;
+
+	struct config config;
+	struct topology topology;
+	struct speed_ladder ladder;
+	struct record *record;
+	struct sensor_ebee *sensor;
+	struct sensor kernel; /* `sensor` as a port */
+	struct machine *machine;
+	struct loop loop;
+	struct roster roster;
+	struct tick tick;
+	struct status status;
+	uint64_t last_ns, own_ns, bpf_ns;
+	uint64_t cpu_ns[POLICY_MAX_SERVICES], throttled_ns[POLICY_MAX_SERVICES];
+	bool lost, failed; /* already logged */
+};
+
+/* One line, then the exit code. */
+static int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(enum exit_code code, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "parties run: ");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return code;
+}
+
+/* 0, or what options_exit takes. */
+static int parse_options(struct run *run, int argc, char **argv)
+{
+	const struct option_spec specs[] = {
+		{ "config", 'c', "FILE", OPTION_STRING, &run->file, "the configuration (required)" },
+		{ "mode", 0, "MODE", OPTION_STRING, &run->mode_name, "live (default), dry-run or observe" },
+		{ "for", 0, "DUR", OPTION_DURATION, &run->for_ns, "end after this long" },
+		{ "record", 0, "FILE", OPTION_STRING, &run->record_path, "write the run as JSON lines" },
+		{ "quiet", 'q', NULL, OPTION_FLAG, &run->quiet, "no status lines, only the summary" },
+	};
+	const struct option_table table = {
+		"run", "-c FILE [--mode MODE] [--for DUR] [--record FILE] [--quiet]",
+		"Steers the services of a configuration until it is interrupted, then puts everything back", specs,
+		sizeof(specs) / sizeof(specs[0]), 0, 0,
+	};
+	int err = options_parse(&table, argc, argv);
+
+	if (err < 0)
+		return err;
+	if (!run->file)
+		return options_error(&table, "-c FILE is missing");
+	for (run->mode = RUN_LIVE; run->mode <= RUN_OBSERVE; run->mode++)
+		if (!run->mode_name || !strcmp(run->mode_name, mode_names[run->mode]))
+			return 0;
+	return options_error(&table, "--mode: '%s' is not live, dry-run or observe", run->mode_name);
+}
+
+/* What can be wrong with the files named, before the machine is looked at. */
+static int read_files(struct run *run)
+{
+	char error[512];
+	int err = config_load(run->file, &run->config, error, sizeof(error));
+
+	if (err) {
+		fprintf(stderr, "%s\n", error);
+		return EXIT_USAGE;
+	}
+	err = topology_read("", &run->topology);
+	if (err)
+		return fail(EXIT_UNABLE, "the topology below /sys/devices/system/cpu: %s", strerror(-err));
+	if (!run->record_path)
+		return EXIT_OK;
+	err = record_open(&run->record, run->record_path);
+	return err ? fail(EXIT_USAGE, "--record: %s: %s", run->record_path, strerror(-err)) : EXIT_OK;
+}
+
+static uint32_t assignable_cores(const struct run *run)
+{
+	struct allocation all;
+
+	allocation_init(&all, &run->topology, run->config.nr_services, run->config.reserved_cpus);
+	return allocation_count(&all, ALLOCATION_IDLE);
+}
+
+static int check_machine(struct run *run)
+{
+	char error[512];
+	int err = rights_check(run->mode == RUN_LIVE, error, sizeof(error));
+
+	if (err)
+		return fail(EXIT_UNABLE, "%s", error);
+	if (run->mode == RUN_LIVE) {
+		err = machine_restore("", NULL, error, sizeof(error));
+		if (err < 0)
+			return fail(EXIT_UNABLE, "%s", error);
+		if (err > 0)
+			fprintf(stderr, "event=restored values=%d reason=\"a run was killed before\"\n", err);
+	}
+	if (match_check("", &run->config, assignable_cores(run), error, sizeof(error)) < 0) {
+		fprintf(stderr, "%s\n", error);
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+static int open_machine(struct run *run, char *error, size_t error_size)
+{
+	struct machine_group groups[ROSTER_MAX_GROUPS];
+	const struct config *config = &run->config;
+	struct machine_opts opts = {
+		.root = "", .topology = &run->topology, .speed = config->speed, .dry = run->mode == RUN_DRY,
+		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
+		.batches = groups + config->nr_services,
+	};
+
+	for (uint32_t g = 0; g < config->nr_services + config->nr_batches; g++) {
+		bool batch = g >= config->nr_services;
+		uint32_t i = batch ? g - config->nr_services : g;
+		const struct match *match = batch ? &config->batches[i].match : &config->services[i].match;
+
+		groups[g] = (struct machine_group){
+			.name = batch ? config->batches[i].name : config->services[i].name,
+			.cgroup = match->kind == MATCH_CGROUP ? match->text : NULL,
+			.target_ns = batch ? 0 : config->services[i].target_ns,
+			.pids = &run->roster.pids[g],
+		};
+	}
+	return machine_open(&run->machine, &opts, error, error_size);
+}
+
+static int open_ports(struct run *run)
+{
+	char error[512] = "";
+	int err = sensor_ebee_open(&run->sensor, &run->config, error, sizeof(error));
+
+	if (err)
+		return fail(EXIT_UNABLE, "%s", error);
+	run->kernel = sensor_ebee_port(run->sensor);
+	run->roster.config = &run->config;
+	run->roster.sensor = run->sensor;
+	roster_resolve(&run->roster);
+	if (run->mode != RUN_OBSERVE) {
+		err = open_machine(run, error, sizeof(error));
+		if (err)
+			return fail(EXIT_UNABLE, "%s", error);
+		run->ladder = *machine_ladder(run->machine);
+		run->roster.machine = run->machine;
+	}
+	err = roster_hand_over(&run->roster);
+	return err ? fail(EXIT_UNABLE, "the services' processes cannot be taken up: %s", strerror(-err)) : EXIT_OK;
+}
+
+/* The kernel's windows, and beside them what the services' own groups say about CPU time. */
+static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+{
+	struct run *run = ctx;
+	int err = run->kernel.read(run->kernel.ctx, now_ns, samples, nr_services);
+
+	for (uint32_t i = 0; !err && run->machine && i < nr_services; i++) {
+		uint64_t cpu_ns, throttled_ns;
+
+		if (machine_usage(run->machine, i, &cpu_ns, &throttled_ns) < 0)
+			continue;
+		samples[i].cpu_ns = cpu_ns > run->cpu_ns[i] ? cpu_ns - run->cpu_ns[i] : 0;
+		samples[i].throttled_ns = throttled_ns > run->throttled_ns[i] ? throttled_ns - run->throttled_ns[i] : 0;
+		run->cpu_ns[i] = cpu_ns;
+		run->throttled_ns[i] = throttled_ns;
+	}
+	return err;
+}
+
+static int start_tick(struct run *run)
+{
+	run->tick = (struct tick){
+		.config = &run->config, .topology = &run->topology, .ladder = &run->ladder,
+		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
+		.steer = run->mode != RUN_OBSERVE,
+	};
+	if (run->machine)
+		run->tick.actuator = machine_actuator(run->machine);
+	return tick_init(&run->tick, run->config.nr_batches);
+}
+
+/* Not waited for: the loop reaps it. */
+static void run_hook(const struct run *run)
+{
+	const struct policy_decision *d = &run->tick.report.decision;
+	const char *subject = d->subject >= 0 ? run->config.services[d->subject].name : "";
+	char *argv[] = { (char *)run->config.infeasible_hook, (char *)subject, NULL };
+	posix_spawnattr_t attr;
+	sigset_t none, defaults;
+	pid_t pid;
+	int err;
+
+	fprintf(stderr, "event=infeasible service=\"%s\" hook=\"%s\"\n", subject, run->config.infeasible_hook);
+	if (!run->config.infeasible_hook[0])
+		return;
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	sigaddset(&defaults, SIGXFSZ);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	err = posix_spawn(&pid, argv[0], NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	if (err)
+		fprintf(stderr, "event=hook-failed hook=\"%s\" error=\"%s\"\n", argv[0], strerror(err));
+}
+
+/* One line when trouble begins and one when it ends, however long it lasts. */
+static void log_changes(struct run *run)
+{
+	const struct outcome *outcome = &run->tick.report.outcome;
+	bool lost = run->tick.nr_lost > 0, failed = run->tick.nr_failed > 0;
+
+	if (lost != run->lost)
+		fprintf(stderr, "event=signal-%s\n", lost ? "lost" : "back");
+	if (failed && !run->failed)
+		fprintf(stderr, "event=apply-failed error=\"%s\" where=\"%s\"\n", strerror(-outcome->error), outcome->where);
+	else if (!failed && run->failed)
+		fprintf(stderr, "event=apply-back\n");
+	run->lost = lost;
+	run->failed = failed;
+}
+
+static int step(struct run *run, uint64_t now_ns)
+{
+	int err = tick_step(&run->tick, now_ns, now_ns - run->last_ns);
+
+	run->last_ns = now_ns;
+	log_changes(run);
+	if (run->tick.report.decision.infeasible)
+		run_hook(run);
+	if (run->record)
+		record_tick(run->record, &run->tick);
+	status_tick(&run->status, &run->tick);
+	return err;
+}
+
+static int on_tick(void *ctx, uint64_t now_ns)
+{
+	struct run *run = ctx;
+	int err = step(run, now_ns);
+
+	/* After the step: looking for processes takes milliseconds that no window should contain. */
+	roster_refresh(&run->roster, run->config.interval_ns);
+	return err;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+/* 0 when the run ended as asked, or the negative errno that ended it. */
+static int steer(struct run *run)
+{
+	int err;
+
+	if (run->record)
+		record_header(run->record, &run->tick, mode_names[run->mode],
+			      run->machine ? machine_describe(run->machine) : "");
+	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s\n", mode_names[run->mode],
+		run->config.policy, run->config.nr_services, run->tick.report.view.nr_cores,
+		run->machine ? machine_describe(run->machine) : "");
+	status_init(&run->status, run->quiet ? -1 : STDOUT_FILENO);
+	run->own_ns = own_cpu_ns();
+	run->bpf_ns = sensor_ebee_bpf_ns(run->sensor);
+	run->last_ns = loop_now_ns();
+	err = step(run, run->last_ns);
+	if (!err)
+		err = loop_run(&run->loop, run->for_ns, on_tick, run);
+	run->own_ns = own_cpu_ns() - run->own_ns;
+	run->bpf_ns = sensor_ebee_bpf_ns(run->sensor) - run->bpf_ns;
+	fprintf(stderr, "event=end reason=\"%s\"\n", err < 0 ? strerror(-err) : err > 0 ? strsignal(err) : "time is up");
+	return err < 0 ? err : 0;
+}
+
+/* The machine first: a reader of our output that stands still must not keep it from being put back. */
+static int finish(struct run *run, int run_err)
+{
+	struct record_totals totals;
+	int code = run_err ? EXIT_RESTORED : EXIT_OK;
+	int err = machine_close(run->machine);
+
+	run->machine = NULL;
+	if (err)
+		code = fail(EXIT_FAILED, "not everything could be put back: %s; see `parties restore`", strerror(-err));
+	tick_totals(&run->tick, &totals);
+	totals.nr_overruns = run->loop.nr_missed;
+	if (totals.duration_s > 0)
+		totals.own_cpu_pct = (run->own_ns + run->bpf_ns) / totals.duration_s / 1e7;
+	if (run->record)
+		record_totals(run->record, &totals);
+	err = record_close(run->record);
+	run->record = NULL;
+	if (err)
+		code = fail(code ? code : EXIT_FAILED, "the record %s is incomplete: %s", run->record_path, strerror(-err));
+	status_summary(&run->tick, &totals, stdout);
+	if (run->bpf_ns == 0)
+		printf("  (own cost without the kernel programs: sysctl kernel.bpf_stats_enabled=1 counts them)\n");
+	return code;
+}
+
+static int run_opened(struct run *run)
+{
+	int code = check_machine(run);
+	int err;
+
+	if (code)
+		return code;
+	/* From here on a signal waits until there is a loop to end. */
+	err = loop_open(&run->loop, run->config.interval_ns);
+	if (err)
+		return fail(EXIT_UNABLE, "%s", strerror(-err));
+	code = open_ports(run);
+	if (!code) {
+		err = start_tick(run);
+		code = err ? fail(EXIT_UNABLE, "%s", strerror(-err)) : finish(run, steer(run));
+	}
+	tick_fini(&run->tick);
+	machine_close(run->machine);
+	sensor_ebee_close(run->sensor);
+	loop_close(&run->loop);
+	return code;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int code, err;
+
+	if (!run)
+		return fail(EXIT_UNABLE, "%s", strerror(ENOMEM));
+	err = parse_options(run, argc, argv);
+	code = err ? options_exit(err) : read_files(run);
+	if (!err && !code)
+		code = run_opened(run);
+	record_close(run->record);
+	free(run);
+	return code;
+}

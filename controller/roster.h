@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * roster.h - which processes are each service and batch right now, and telling sensor and machine when that changes.  Glue.
+ */
+#ifndef PARTIES_ROSTER_H
+#define PARTIES_ROSTER_H
+
+#include "machine.h"
+#include "sensor_ebee.h"
+
+enum { ROSTER_MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES };
+
+struct roster {
+	const struct config *config;
+	struct sensor_ebee *sensor;
+	struct machine *machine; /* NULL: nothing is moved */
+	uint32_t next;           /* group to look at next */
+	struct match_pids fresh;
+	struct match_pids pids[ROSTER_MAX_GROUPS]; /* services, then batches */
+};
+
+/* Resolves every group; one that is not there has no process. */
+void roster_resolve(struct roster *roster);
+/* Hands every group to sensor and machine as it stands.  Negative errno of the first that is refused. */
+int roster_hand_over(struct roster *roster);
+/*
+ * Looks again at so many groups that each has its turn once a second, and hands over those that changed: a service that
+ * restarted is taken up, one that is gone is idle.  One log line per change.
+ */
+void roster_refresh(struct roster *roster, uint64_t interval_ns);
+
+#endif
