@@ -69,12 +69,18 @@ static int parse_match(const struct option_table *table, const char *pid, const 
 	return 0;
 }
 
-/* Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway. */
+/*
+ * Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway.
+ * A port is known by its number alone: its process may listen on others that are not asked for.
+ */
 static int follow(struct observe *o)
 {
 	struct match_pids pids;
-	int err = match_resolve("", &o->match, &pids);
+	int err;
 
+	if (o->match.kind == MATCH_PORT)
+		return 0;
+	err = match_resolve("", &o->match, &pids);
 	if (err)
 		return err;
 	if (o->known.nr == pids.nr && !memcmp(o->known.pids, pids.pids, pids.nr * sizeof(pids.pids[0])))
@@ -173,12 +179,11 @@ static int open_all(struct observe *o, char *error, size_t error_size)
 
 	if (err)
 		return err;
-	if (o->match.kind == MATCH_PORT)
+	err = ebee_set_target(o->ebee, 0, o->target_ns);
+	if (!err && o->match.kind == MATCH_PORT)
 		err = ebee_add_port(o->ebee, 0, (uint16_t)o->match.number);
 	if (!err)
-		err = ebee_set_target(o->ebee, 0, o->target_ns);
-	if (!err)
-		err = follow(o);
+		err = o->match.kind == MATCH_PORT ? ebee_seed(o->ebee) : follow(o);
 	if (!err)
 		err = ebee_window_open(&o->interval, o->ebee, 0);
 	if (!err)

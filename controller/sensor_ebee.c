@@ -15,6 +15,7 @@ struct sensor_ebee {
 	struct ebee *ebee;
 	uint32_t nr_services;
 	struct ebee_window *windows[POLICY_MAX_SERVICES];
+	bool by_port[POLICY_MAX_SERVICES];
 	uint32_t percentile_permille[POLICY_MAX_SERVICES];
 	uint64_t target_ns[POLICY_MAX_SERVICES];
 	struct match_pids known[POLICY_MAX_SERVICES]; /* processes already told to libebee */
@@ -77,7 +78,8 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 		s->percentile_permille[i] = service->percentile_permille;
 		s->target_ns[i] = service->target_ns;
 		err = ebee_set_target(s->ebee, i, service->target_ns);
-		if (!err && service->match.kind == MATCH_PORT)
+		s->by_port[i] = service->match.kind == MATCH_PORT;
+		if (!err && s->by_port[i])
 			err = ebee_add_port(s->ebee, i, (uint16_t)service->match.number);
 		if (!err)
 			err = ebee_window_open(&s->windows[i], s->ebee, i);
@@ -101,6 +103,9 @@ int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct matc
 	struct match_pids *known = &s->known[service];
 	uint32_t i, nr_added = 0;
 
+	/* A port is known by its number alone: its process may listen on others that are not the service's. */
+	if (s->by_port[service])
+		return 0;
 	if (known->nr == pids->nr && !memcmp(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0])))
 		return 0;
 	for (i = 0; i < pids->nr; i++) {
