@@ -58,6 +58,9 @@ struct config {
  */
 int config_load(const char *path, struct config *ret, char *error, size_t error_size);
 
+/* The same for text that is already in memory; `file` is only its name in messages. */
+int config_parse(const char *file, const char *text, size_t length, struct config *ret, char *error, size_t error_size);
+
 /* Writes the effective configuration, defaults included, in the file's own format: loading it gives the same values. */
 void config_print(const struct config *config, FILE *out);
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * params.h - every key of the configuration file: where it stands, its type, bounds, default and help.  Pure.
+ * This one table drives parsing, checks, printing and the manual.  Reading files is config.c's.
+ */
+#ifndef PARTIES_PARAMS_H
+#define PARTIES_PARAMS_H
+
+#include "config.h"
+
+enum param_section { PARAM_CONTROLLER, PARAM_SERVICE, PARAM_BATCH, PARAM_NR_SECTIONS };
+
+enum param_type {
+	PARAM_POLICY,   /* char[CONFIG_NAME_SIZE]: a name policy_find knows */
+	PARAM_DURATION, /* uint64_t ns within bounds */
+	PARAM_FEEDBACK, /* one word is accepted; nothing is stored */
+	PARAM_SPEED,    /* enum config_speed */
+	PARAM_U32,
+	PARAM_U64,
+	PARAM_PROGRAM,  /* char[CONFIG_PATH_SIZE]: an absolute path, or "" */
+	PARAM_MATCH,    /* struct match */
+	PARAM_TARGET,   /* the whole struct config_service: percentile_permille and target_ns within bounds */
+	PARAM_CORES,    /* the whole struct config_service: cores_min, cores_max within bounds */
+};
+
+struct param {
+	enum param_section section;
+	const char *key;
+	enum param_type type;
+	size_t offset;        /* in struct config, config_service or config_batch */
+	uint64_t min, max;    /* inclusive */
+	const char *standard; /* default, written as in a file; NULL: the key must be given */
+	const char *form;     /* for the manual: what stands right of the '=' */
+	const char *help;     /* mdoc text, one sentence per line */
+};
+
+enum { PARAM_COUNT = 11 };
+extern const struct param params[PARAM_COUNT];
+
+enum { PARAM_REASON_SIZE = 256 };
+
+/* "controller", "service", "batch" */
+const char *param_section_name(enum param_section section);
+/* Index in params, or -1. */
+int param_find(enum param_section section, const char *key);
+/* `object` is the struct `offset` counts from.  0, or -EINVAL with a reason; the object is then unchanged. */
+int param_parse(const struct param *param, const char *text, void *object, char reason[PARAM_REASON_SIZE]);
+/* Writes the value as param_parse reads it. */
+void param_format(const struct param *param, const void *object, char *buf, size_t size);
+
+/* The shortest exact form: "1.5s", "250us". */
+void param_format_duration(uint64_t ns, char *buf, size_t size);
+
+#endif

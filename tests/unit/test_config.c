@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_config.c - what a configuration file may say, what it may not, and the words of every refusal.
+ * `test_config --reference` prints the part of parties.conf.5 that is generated.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "config.h"
+#include "params.h"
+
+#define SERVICE "[service a]\nmatch = pid:1\ntarget = p99 < 25ms\n"
+
+static struct config config;
+static char error[512];
+
+static int parse(const char *text)
+{
+	memset(&config, 0xa5, sizeof(config));
+	error[0] = '\0';
+	return config_parse("t.conf", text, strlen(text), &config, error, sizeof(error));
+}
+
+static void accepts(const char *text)
+{
+	if (parse(text))
+		fail_msg("refused: %s", error);
+}
+
+static void refuses(const char *text, const char *message)
+{
+	static struct config untouched;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	assert_int_equal(parse(text), -EINVAL);
+	assert_string_equal(error, message);
+	assert_memory_equal(&config, &untouched, sizeof(config));
+}
+
+/* The value stands on line 2 of a [controller]. */
+static void refuses_value(const char *key, const char *value, const char *reason)
+{
+	char text[512], message[512];
+
+	snprintf(text, sizeof(text), "[controller]\n%s = %s\n" SERVICE, key, value);
+	snprintf(message, sizeof(message), "t.conf:2: %s: %s", key, reason);
+	refuses(text, message);
+}
+
+/* The value stands on line 4 of a [service]; a second service before it keeps required keys out of the way. */
+static void refuses_service(const char *key, const char *value, const char *reason)
+{
+	char text[768], message[768];
+
+	snprintf(text, sizeof(text), SERVICE "[service b]\n%s = %s\n", key, value);
+	snprintf(message, sizeof(message), "t.conf:5: %s: %s", key, reason);
+	refuses(text, message);
+}
+
+static char *printed(const struct config *c)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	config_print(c, out);
+	fclose(out);
+	return text;
+}
+
+static void a_full_file_is_read_into_plain_values(void **state)
+{
+	(void)state;
+	accepts("[controller]\npolicy      = static\ninterval    = 250ms\nfeedback    = bpf            ; the kernel\n"
+		"speed       = bandwidth\nreserved    = 1              ; for interrupts\nseed = 18446744073709551615\n"
+		"infeasible_hook = /usr/bin/logger\n\n[service search]\nmatch       = port:8082\n"
+		"target      = p99 < 25ms\ncores       = 1..6\n\n[batch index]\nmatch       = cgroup:/batch\n");
+	assert_string_equal(config.file, "t.conf");
+	assert_string_equal(config.policy, "static");
+	assert_int_equal(config.interval_ns, 250000000);
+	assert_int_equal(config.speed, CONFIG_SPEED_BANDWIDTH);
+	assert_int_equal(config.reserved_cpus, 1);
+	assert_true(config.seed == UINT64_MAX);
+	assert_string_equal(config.infeasible_hook, "/usr/bin/logger");
+	assert_int_equal(config.nr_services, 1);
+	assert_string_equal(config.services[0].name, "search");
+	assert_int_equal(config.services[0].match.kind, MATCH_PORT);
+	assert_int_equal(config.services[0].match.number, 8082);
+	assert_int_equal(config.services[0].percentile_permille, 990);
+	assert_int_equal(config.services[0].target_ns, 25000000);
+	assert_int_equal(config.services[0].cores_min, 1);
+	assert_int_equal(config.services[0].cores_max, 6);
+	assert_int_equal(config.services[0].line, 10);
+	assert_int_equal(config.nr_batches, 1);
+	assert_string_equal(config.batches[0].name, "index");
+	assert_int_equal(config.batches[0].match.kind, MATCH_CGROUP);
+	assert_string_equal(config.batches[0].match.text, "/batch");
+	assert_int_equal(config.batches[0].line, 15);
+}
+
+static void what_is_not_said_has_its_default(void **state)
+{
+	(void)state;
+	accepts(SERVICE);
+	assert_string_equal(config.policy, "parties-paper");
+	assert_int_equal(config.interval_ns, 500000000);
+	assert_int_equal(config.speed, CONFIG_SPEED_AUTO);
+	assert_int_equal(config.reserved_cpus, 0);
+	assert_int_equal(config.seed, 1);
+	assert_string_equal(config.infeasible_hook, "");
+	assert_int_equal(config.services[0].cores_min, 1);
+	assert_int_equal(config.services[0].cores_max, 0);
+	assert_int_equal(config.nr_batches, 0);
+}
+
+static void every_kind_of_match_is_read(void **state)
+{
+	const struct match *match = &config.services[0].match;
+
+	(void)state;
+	accepts("[service a]\nmatch=pid:4194304\ntarget=p50<1us\n");
+	assert_int_equal(match->kind, MATCH_PID);
+	assert_int_equal(match->number, 4194304);
+	accepts("[service a]\nmatch=unit:nginx.service\ntarget=p50<1us\n");
+	assert_int_equal(match->kind, MATCH_UNIT);
+	assert_string_equal(match->text, "nginx.service");
+	accepts("[service a]\nmatch=exe:/opt/a b:c\ntarget=p50<1us\n");
+	assert_int_equal(match->kind, MATCH_EXE);
+	assert_string_equal(match->text, "/opt/a b:c");
+	accepts("[service a]\nmatch=cgroup:/a/.lxc/b..c\ntarget=p50<1us\n");
+	assert_string_equal(match->text, "/a/.lxc/b..c");
+}
+
+static void targets_name_percentile_and_latency(void **state)
+{
+	(void)state;
+	accepts("[service a]\nmatch=pid:1\ntarget=p99.9<1.5s\n");
+	assert_int_equal(config.services[0].percentile_permille, 999);
+	assert_int_equal(config.services[0].target_ns, 1500000000);
+	accepts("[service a]\nmatch=pid:1\ntarget = p50   <   100s\n");
+	assert_int_equal(config.services[0].percentile_permille, 500);
+}
+
+static void cores_are_a_number_or_a_range(void **state)
+{
+	(void)state;
+	accepts(SERVICE "cores = 2\n");
+	assert_int_equal(config.services[0].cores_min, 2);
+	assert_int_equal(config.services[0].cores_max, 2);
+	accepts(SERVICE "cores = 3..\n");
+	assert_int_equal(config.services[0].cores_min, 3);
+	assert_int_equal(config.services[0].cores_max, 0);
+}
+
+static void durations_are_exact_and_need_a_unit(void **state)
+{
+	uint64_t ns = 7;
+
+	(void)state;
+	assert_int_equal(config_parse_duration("25ms", &ns), 0);
+	assert_int_equal(ns, 25000000);
+	assert_int_equal(config_parse_duration("1.5s", &ns), 0);
+	assert_int_equal(ns, 1500000000);
+	assert_int_equal(config_parse_duration("600us", &ns), 0);
+	assert_int_equal(ns, 600000);
+	assert_int_equal(config_parse_duration("0.25m", &ns), 0);
+	assert_int_equal(ns, 15000000000);
+	assert_int_equal(config_parse_duration("0.001us", &ns), 0);
+	assert_int_equal(ns, 1);
+	assert_int_equal(config_parse_duration("1.000000001s", &ns), 0);
+	assert_int_equal(ns, 1000000001);
+	assert_int_equal(config_parse_duration("1.50000000000000s", &ns), 0);
+	ns = 7;
+	assert_int_equal(config_parse_duration("25", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("ms", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("1.ms", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration(".5s", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("-1s", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("1 s", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("1ms ", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("0x1s", &ns), -EINVAL);
+	assert_int_equal(config_parse_duration("0.0001us", &ns), -ERANGE);
+	assert_int_equal(config_parse_duration("1.0000000001s", &ns), -ERANGE);
+	assert_int_equal(config_parse_duration("99999999999999999999s", &ns), -ERANGE);
+	assert_int_equal(config_parse_duration("400000000000m", &ns), -ERANGE);
+	assert_int_equal(ns, 7);
+}
+
+static void printing_and_loading_again_changes_nothing(void **state)
+{
+	static struct config first;
+	char *text, *again;
+
+	(void)state;
+	accepts("[batch z]\nmatch = exe:be-job\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = 2..2\n"
+		"[controller]\ninterval = 1.25s\nspeed = none\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = 4..\n");
+	first = config;
+	text = printed(&first);
+	accepts(text);
+	again = printed(&config);
+	assert_string_equal(text, again);
+	assert_int_equal(config.interval_ns, first.interval_ns);
+	assert_int_equal(config.speed, first.speed);
+	assert_int_equal(config.services[0].target_ns, 1234567);
+	assert_int_equal(config.services[0].percentile_permille, 995);
+	assert_int_equal(config.services[1].target_ns, 60000000000);
+	assert_int_equal(config.services[1].cores_max, 0);
+	assert_string_equal(config.batches[0].match.text, "be-job");
+	free(text);
+	free(again);
+}
+
+static void the_printed_form_is_the_files_own(void **state)
+{
+	char *text;
+
+	(void)state;
+	accepts(SERVICE);
+	text = printed(&config);
+	assert_string_equal(text, "[controller]\npolicy          = parties-paper\ninterval        = 500ms\n"
+				  "feedback        = bpf\nspeed           = auto\nreserved        = 0\n"
+				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
+				  "target          = p99 < 25ms\ncores           = 1..\n");
+	free(text);
+}
+
+static void sections_must_be_known_and_named(void **state)
+{
+	(void)state;
+	refuses("[serivce a]\n", "t.conf:1: [serivce a]: unknown section, did you mean 'service'?");
+	refuses("\n[xyzzy]\n", "t.conf:2: [xyzzy]: unknown section: write [controller], [service NAME] or [batch NAME]");
+	refuses("[]\n", "t.conf:1: []: unknown section: write [controller], [service NAME] or [batch NAME]");
+	refuses("[service]\n", "t.conf:1: [service]: a name is missing: write for example [service search]");
+	refuses("[service a b]\n", "t.conf:1: [service a b]: a name is one word");
+	refuses("[controller x]\n", "t.conf:1: [controller x]: the controller has no name: write [controller]");
+	refuses("[service a] x\n", "t.conf:1: section: something stands after the ']'");
+	refuses("[service a\n", "t.conf:1: line: neither 'key = value' nor '[section]'");
+}
+
+static void names_are_fit_for_a_directory(void **state)
+{
+	(void)state;
+	refuses("[service a/b]\n", "t.conf:1: [service a/b]: a name has only letters, digits and _ . -");
+	refuses("[service \xc3\xa4]\n", "t.conf:1: [service \xc3\xa4]: a name has only letters, digits and _ . -");
+	refuses("[service ..]\n", "t.conf:1: [service ..]: '.' and '..' cannot be names");
+	refuses("[batch .]\n", "t.conf:1: [batch .]: '.' and '..' cannot be names");
+	refuses("[service tasks]\n",
+		"t.conf:1: [service tasks]: the name would clash with a file of the cgroup file system");
+	refuses("[service cpuset.cpus]\n",
+		"t.conf:1: [service cpuset.cpus]: the name would clash with a file of the cgroup file system");
+	refuses("[service a123456789012345678901234567890x]\n",
+		"t.conf:1: [service a123456789012345678901234567890x]: the name is longer than 31 characters");
+	accepts("[service Tasks-1_a.b]\nmatch=pid:1\ntarget=p50<1us\n");
+	accepts("[service a123456789012345678901234567890]\nmatch=pid:1\ntarget=p50<1us\n");
+}
+
+static void nothing_may_stand_twice(void **state)
+{
+	(void)state;
+	refuses(SERVICE SERVICE, "t.conf:4: [service a]: the name is taken by the section on line 1");
+	refuses(SERVICE "[batch a]\nmatch=pid:2\n", "t.conf:4: [batch a]: the name is taken by the section on line 1");
+	refuses(SERVICE "match = pid:2\n", "t.conf:4: match: appears twice in [service a], first on line 2");
+	refuses("[controller]\n" SERVICE "[controller]\n", "t.conf:5: [controller]: appears twice, first on line 1");
+}
+
+static void keys_must_be_known_where_they_stand(void **state)
+{
+	(void)state;
+	refuses("seed = 1\n" SERVICE, "t.conf:1: seed: stands before any section: write [controller] above it");
+	refuses(SERVICE "tagret = p99 < 1ms\n", "t.conf:4: tagret: unknown key in [service a], did you mean 'target'?");
+	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match");
+	refuses("[batch b]\nMatch = pid:1\n", "t.conf:2: Match: unknown key in [batch b], did you mean 'match'?");
+	refuses("[service b]\nxyzzy = 1\n", "t.conf:2: xyzzy: unknown key in [service b]; known: match, target, cores");
+	refuses(SERVICE "cores\n", "t.conf:4: [service a]: neither 'key = value' nor '[section]'");
+	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, cores");
+}
+
+static void required_keys_are_missed_at_their_section(void **state)
+{
+	(void)state;
+	refuses("\n[service a]\ntarget = p99 < 1ms\n", "t.conf:2: match: missing in [service a]: write match = "
+						       "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME");
+	refuses("[service a]\nmatch = pid:1\n[service b]\n",
+		"t.conf:1: target: missing in [service a]: write target = percentile < duration");
+	refuses(SERVICE "[batch b]\n", "t.conf:4: match: missing in [batch b]: write match = "
+				       "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME");
+	refuses("", "t.conf:1: [service]: no service at all: write [service NAME] with match and target");
+	refuses("[controller]\n\n", "t.conf:2: [service]: no service at all: write [service NAME] with match and target");
+}
+
+static void durations_out_of_shape_say_what_to_write(void **state)
+{
+	(void)state;
+	refuses_value("interval", "25", "unit missing: write 25ms or 25us");
+	refuses_value("interval", "1.5", "unit missing: write 1.5ms or 1.5us");
+	refuses_value("interval", "9ms", "9ms is out of range: 10ms to 10s");
+	refuses_value("interval", "10.000000001s", "10.000000001s is out of range: 10ms to 10s");
+	refuses_value("interval", "1h", "'1h' is not a duration: write a number and us, ms, s or m, for example 25ms");
+	refuses_value("interval", "", "'' is not a duration: write a number and us, ms, s or m, for example 25ms");
+	accepts("[controller]\ninterval = 10ms\n" SERVICE);
+	accepts("[controller]\ninterval = 10s\n" SERVICE);
+}
+
+static void an_unknown_policy_is_answered_with_the_known(void **state)
+{
+	char reason[256] = "unknown policy 'partys'; known:";
+	const char *name;
+
+	(void)state;
+	for (unsigned int i = 0; (name = policy_name(i)); i++)
+		snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), "%s %s", i ? "," : "", name);
+	refuses_value("policy", "partys", reason);
+}
+
+static void controller_values_are_bounded(void **state)
+{
+	(void)state;
+	refuses_value("feedback", "client", "'client' is not supported: latency is measured in the kernel only, write bpf");
+	refuses_value("feedback", "both", "'both' is not supported: latency is measured in the kernel only, write bpf");
+	refuses_value("feedback", "ebpf", "'ebpf' is not known: write bpf");
+	refuses_value("speed", "turbo", "'turbo' is not known: write auto, cpufreq, bandwidth or none");
+	refuses_value("reserved", "-1", "'-1' is not a whole number");
+	refuses_value("reserved", "1024", "1024 is out of range: 0 to 1023");
+	refuses_value("seed", "0x1", "'0x1' is not a whole number");
+	refuses_value("seed", "18446744073709551616", "18446744073709551616 is out of range: 0 to 18446744073709551615");
+	refuses_value("infeasible_hook", "logger", "'logger' is not an absolute path");
+}
+
+static void matches_out_of_shape_say_what_to_write(void **state)
+{
+	const char *kinds = "says no kind: write pid:N, port:N, cgroup:PATH, unit:NAME or exe:NAME";
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), "'8082' %s", kinds);
+	refuses_service("match", "8082", text);
+	snprintf(text, sizeof(text), "'ports:8082' %s", kinds);
+	refuses_service("match", "ports:8082", text);
+	snprintf(text, sizeof(text), "'' %s", kinds);
+	refuses_service("match", "", text);
+	refuses_service("match", "port:0", "0 is out of range: 1 to 65535");
+	refuses_service("match", "port:65536", "65536 is out of range: 1 to 65535");
+	refuses_service("match", "port:http", "'http' is not a whole number");
+	refuses_service("match", "pid:0", "0 is out of range: 1 to 4194304");
+	refuses_service("match", "pid:4194305", "4194305 is out of range: 1 to 4194304");
+	refuses_service("match", "exe:", "nothing stands after the ':'");
+	refuses_service("match", "cgroup:batch",
+			"a cgroup is written from its root and below it, for example cgroup:/batch");
+	refuses_service("match", "cgroup:/", "a cgroup is written from its root and below it, for example cgroup:/batch");
+	refuses_service("match", "cgroup:/a/../b", "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
+	refuses_service("match", "cgroup:/a//b", "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
+	refuses_service("match", "cgroup:/a/", "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
+	refuses_service("match", "unit:a/b", "a unit name has no '/'");
+	memset(text, 'x', 256 + 4);
+	memcpy(text, "exe:", 4);
+	text[4 + 256] = '\0';
+	refuses_service("match", text, "longer than 255 bytes");
+}
+
+static void targets_out_of_shape_say_what_to_write(void **state)
+{
+	(void)state;
+	refuses_service("target", "p99 < 0ms",
+			"a target of zero can never be met: write the latency to keep, for example p99 < 25ms");
+	refuses_service("target", "p99 < 25", "unit missing: write 25ms or 25us");
+	refuses_service("target", "p99 < 101s", "101s is out of range: 1us to 100s");
+	refuses_service("target", "p99 < 0.5us", "0.5us is out of range: 1us to 100s");
+	refuses_service("target", "p49 < 1ms", "'p49' is not a percentile: write p50 to p99.9");
+	refuses_service("target", "p100 < 1ms", "'p100' is not a percentile: write p50 to p99.9");
+	refuses_service("target", "p99.99 < 1ms", "'p99.99' is not a percentile: write p50 to p99.9");
+	refuses_service("target", "99 < 1ms", "'99' is not a percentile: write p50 to p99.9");
+	refuses_service("target", "p99. < 1ms", "'p99.' is not a percentile: write p50 to p99.9");
+	refuses_service("target", "p99 > 1ms", "'p99 > 1ms' is not a target: write for example p99 < 25ms");
+	refuses_service("target", "25ms", "'25ms' is not a target: write for example p99 < 25ms");
+}
+
+static void core_ranges_out_of_shape_say_what_to_write(void **state)
+{
+	(void)state;
+	refuses_service("cores", "6..1", "floor 6 is above ceiling 1: write the smaller number first");
+	refuses_service("cores", "0..2", "0 is out of range: 1 to 512");
+	refuses_service("cores", "1..513", "513 is out of range: 1 to 512");
+	refuses_service("cores", "..4", "'' is not a whole number");
+	refuses_service("cores", "1-4", "'1-4' is not a whole number");
+	refuses_service("cores", "1...4", "'.4' is not a whole number");
+}
+
+static void the_first_bad_line_wins(void **state)
+{
+	(void)state;
+	refuses("[service a]\nmatch = nonsense:1\ntarget = 0\n[what]\n",
+		"t.conf:2: match: 'nonsense:1' says no kind: write pid:N, port:N, cgroup:PATH, unit:NAME or exe:NAME");
+	refuses("[service a]\nfoo bar\nmatch = nonsense:1\n", "t.conf:2: [service a]: neither 'key = value' nor '[section]'");
+}
+
+static void there_is_an_end_to_services_and_batches(void **state)
+{
+	char text[8192] = "";
+	size_t length = 0;
+
+	(void)state;
+	for (int i = 0; i < POLICY_MAX_SERVICES; i++)
+		length += snprintf(text + length, sizeof(text) - length, "[service s%d]\nmatch=pid:1\ntarget=p50<1us\n", i);
+	accepts(text);
+	assert_int_equal(config.nr_services, POLICY_MAX_SERVICES);
+	strcat(text, "[service one-more]\n");
+	refuses(text, "t.conf:193: [service one-more]: too many services: at most 64");
+	length = snprintf(text, sizeof(text), SERVICE);
+	for (int i = 0; i <= CONFIG_MAX_BATCHES; i++)
+		length += snprintf(text + length, sizeof(text) - length, "[batch s%d]\nmatch=pid:1\n", i);
+	refuses(text, "t.conf:36: [batch s16]: too many batches: at most 16");
+}
+
+static void over_long_lines_are_not_cut_silently(void **state)
+{
+	char text[2048];
+
+	(void)state;
+	memset(text, 0, sizeof(text));
+	strcpy(text, SERVICE ";");
+	memset(text + strlen(text), 'x', 1020);
+	accepts(text);
+	strcat(text, "\n");
+	accepts(text);
+	memset(text, 0, sizeof(text));
+	strcpy(text, SERVICE ";");
+	memset(text + strlen(text), 'x', 1021);
+	refuses(text, "t.conf:4: line: longer than 1021 bytes");
+}
+
+static void what_is_not_text_is_refused(void **state)
+{
+	static const char nul[] = "[service a]\nmatch\0 = pid:1\n";
+
+	(void)state;
+	assert_int_equal(config_parse("t.conf", nul, sizeof(nul) - 1, &config, error, sizeof(error)), -EINVAL);
+	assert_string_equal(error, "t.conf:2: line: byte 6 (0x00) is not text");
+	refuses("[service a]\nmatch = exe:\x1b[31m\n", "t.conf:2: line: byte 13 (0x1b) is not text");
+	refuses("[service a]\rmatch = pid:1\r", "t.conf:1: line: byte 12 (0x0d) is not text");
+}
+
+static void a_byte_order_mark_and_crlf_do_no_harm(void **state)
+{
+	(void)state;
+	accepts("\xef\xbb\xbf[service a]\r\nmatch = pid:1\r\ntarget = p99 < 25ms\r\ncores = 1..2\r\n");
+	assert_int_equal(config.services[0].cores_max, 2);
+	assert_int_equal(config.services[0].line, 1);
+}
+
+static void indentation_and_comments_are_free(void **state)
+{
+	(void)state;
+	accepts("; comment\n# comment\n  [service a] ; here too\n\tmatch = exe:a;b ; a ';' inside a word stays\n"
+		"   target : p99 < 25ms\n   cores=1");
+	assert_string_equal(config.services[0].match.text, "a;b");
+	assert_int_equal(config.services[0].cores_max, 1);
+}
+
+static void files_that_cannot_be_read_say_why(void **state)
+{
+	char path[] = "/tmp/parties-test-XXXXXX", big[160 * 1024], long_path[400], expected[512];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_int_equal(config_load("/nonexistent/x.conf", &config, error, sizeof(error)), -ENOENT);
+	assert_string_equal(error, "/nonexistent/x.conf: cannot be read: No such file or directory");
+	assert_int_equal(config_load("/", &config, error, sizeof(error)), -EISDIR);
+	assert_string_equal(error, "/: cannot be read: Is a directory");
+	memset(big, '\n', sizeof(big));
+	assert_int_equal(write(fd, big, sizeof(big)), sizeof(big));
+	close(fd);
+	assert_int_equal(config_load(path, &config, error, sizeof(error)), -EFBIG);
+	snprintf(expected, sizeof(expected), "%s: cannot be read: File too large", path);
+	unlink(path);
+	assert_string_equal(error, expected);
+	memset(long_path, 'x', sizeof(long_path));
+	long_path[300] = '\0';
+	assert_int_equal(config_parse(long_path, SERVICE, strlen(SERVICE), &config, error, sizeof(error)), -ENAMETOOLONG);
+}
+
+static void a_file_is_loaded_like_its_text(void **state)
+{
+	char path[] = "/tmp/parties-test-XXXXXX";
+	int fd = mkstemp(path), rc;
+
+	(void)state;
+	assert_int_equal(write(fd, SERVICE, strlen(SERVICE)), strlen(SERVICE));
+	close(fd);
+	rc = config_load(path, &config, error, sizeof(error));
+	unlink(path);
+	assert_int_equal(rc, 0);
+	assert_string_equal(config.file, path);
+	assert_string_equal(config.services[0].name, "a");
+}
+
+static void the_manual_holds_the_table_as_it_is(void **state)
+{
+	static char manual[64 * 1024];
+	FILE *page = fopen("controller/man/parties.conf.5", "re"), *out;
+	char *table = NULL;
+	size_t length;
+
+	(void)state;
+	if (!page)
+		skip(); /* not started in the source tree */
+	length = fread(manual, 1, sizeof(manual) - 1, page);
+	manual[length] = '\0';
+	fclose(page);
+	out = open_memstream(&table, &length);
+	config_print_reference(out);
+	fclose(out);
+	if (!strstr(manual, table))
+		fail_msg("parties.conf.5 is not what `test_config --reference` prints");
+	free(table);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_file_is_read_into_plain_values),
+		cmocka_unit_test(what_is_not_said_has_its_default),
+		cmocka_unit_test(every_kind_of_match_is_read),
+		cmocka_unit_test(targets_name_percentile_and_latency),
+		cmocka_unit_test(cores_are_a_number_or_a_range),
+		cmocka_unit_test(durations_are_exact_and_need_a_unit),
+		cmocka_unit_test(printing_and_loading_again_changes_nothing),
+		cmocka_unit_test(the_printed_form_is_the_files_own),
+		cmocka_unit_test(sections_must_be_known_and_named),
+		cmocka_unit_test(names_are_fit_for_a_directory),
+		cmocka_unit_test(nothing_may_stand_twice),
+		cmocka_unit_test(keys_must_be_known_where_they_stand),
+		cmocka_unit_test(required_keys_are_missed_at_their_section),
+		cmocka_unit_test(durations_out_of_shape_say_what_to_write),
+		cmocka_unit_test(an_unknown_policy_is_answered_with_the_known),
+		cmocka_unit_test(controller_values_are_bounded),
+		cmocka_unit_test(matches_out_of_shape_say_what_to_write),
+		cmocka_unit_test(targets_out_of_shape_say_what_to_write),
+		cmocka_unit_test(core_ranges_out_of_shape_say_what_to_write),
+		cmocka_unit_test(the_first_bad_line_wins),
+		cmocka_unit_test(there_is_an_end_to_services_and_batches),
+		cmocka_unit_test(over_long_lines_are_not_cut_silently),
+		cmocka_unit_test(what_is_not_text_is_refused),
+		cmocka_unit_test(a_byte_order_mark_and_crlf_do_no_harm),
+		cmocka_unit_test(indentation_and_comments_are_free),
+		cmocka_unit_test(files_that_cannot_be_read_say_why),
+		cmocka_unit_test(a_file_is_loaded_like_its_text),
+		cmocka_unit_test(the_manual_holds_the_table_as_it_is),
+	};
+
+	if (argc == 2 && !strcmp(argv[1], "--reference")) {
+		config_print_reference(stdout);
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
