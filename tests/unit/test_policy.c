@@ -2,7 +2,7 @@
 /* test_policy.c - the list of policies, slack, the decision check, and the static baseline. */
 #include "unit/paper_bench.h"
 
-static const struct bench_machine small = { .services = 3, .cores = 16, .ways = 11, .speeds = 12, .be = true, .draws = -1 };
+static const struct bench_machine small = { 3, 16, 11, 12, .be = true, .draws = -1 };
 
 static void policies_are_found_by_name_and_listed(void **state)
 {
