@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * calibrate.c - the search for 100 %.  Glue: short runs at constant rates; first in steps of four, then by bisection.
+ * A step that has failed for good stops sending at once, so that the server's backlog stays small.
+ */
+#include "calibrate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run.h"
+
+enum { NR_BISECTIONS = 6, LATE_ALLOWED_PERMILLE = 2, PROBES_PER_STEP = 4 };
+
+static const double first_rps = 50, growth = 4, highest_rps = 1e7;
+
+struct verdict {
+	bool passed;
+	bool client_limit; /* most of what went wrong was ours: sends were late */
+	double late_pct;
+};
+
+static uint64_t nr_late_allowed(uint64_t nr)
+{
+	return nr * LATE_ALLOWED_PERMILLE / 1000;
+}
+
+static int try_rate(const struct options *o, double rps, uint64_t duration_ns, struct verdict *ret)
+{
+	static struct meter meter;
+	struct run_limits limits = { .rps = rps, .duration_ns = duration_ns, .quiet = true };
+	const struct meter_counts *c = &meter.total;
+	int err;
+
+	limits.nr_late_allowed = nr_late_allowed((uint64_t)(rps * (double)duration_ns / 1e9));
+	err = run_play(o, &limits, &meter);
+	if (err)
+		return err;
+	ret->late_pct = c->nr_sent ? 100.0 * (double)c->nr_late / (double)c->nr_sent : 0;
+	ret->passed = c->nr_completed && !c->nr_errors && c->nr_late <= limits.nr_late_allowed;
+	ret->client_limit = !ret->passed && c->max_lag_ns > o->target_ns / 2 && c->nr_late_sends * 2 > c->nr_late;
+	fprintf(stderr, "parties-load: %.1f req/s: %s, %.2f %% late%s\n", rps, ret->passed ? "ok" : "too much", ret->late_pct,
+		ret->client_limit ? " (the load generator itself is the limit)" : "");
+	return 0;
+}
+
+/* Leaves the highest rate that passed in *low and one that did not in *high. */
+static int bracket(const struct options *o, double *low, double *high, struct verdict *best)
+{
+	struct verdict v = { 0 };
+	double rps = first_rps;
+	int err;
+
+	*low = 0;
+	for (;;) {
+		err = try_rate(o, rps, o->step_ns / PROBES_PER_STEP, &v);
+		if (err || run_stopped())
+			return err ? err : 1;
+		if (!v.passed)
+			break;
+		*best = v;
+		*low = rps;
+		if (rps * growth > highest_rps)
+			break;
+		rps *= growth;
+	}
+	*high = rps;
+	return 0;
+}
+
+int calibrate(const struct options *o)
+{
+	struct verdict v = { 0 }, best = { 0 };
+	double low, high;
+	bool client_limit = false;
+	int i, err = bracket(o, &low, &high, &best);
+
+	for (i = 0; i < NR_BISECTIONS && !err; i++) {
+		double middle = low > 0 ? sqrt(low * high) : high / growth;
+
+		err = try_rate(o, middle, o->step_ns, &v);
+		if (run_stopped())
+			err = 1;
+		if (v.passed) {
+			low = middle;
+			best = v;
+		} else {
+			high = middle;
+			client_limit = v.client_limit;
+		}
+	}
+	if (err || low <= 0) {
+		fprintf(stderr, "parties-load: no calibration: %s\n",
+			err < 0 ? strerror(-err) : err ? "interrupted" : "even the lowest rate misses the target");
+		return 1;
+	}
+	printf("{\"max_rps\":%.1f,\"target_us\":%.1f,\"late_pct\":%.3f,\"client_limit\":%s}\n", low,
+	       (double)o->target_ns / 1e3, best.late_pct, client_limit ? "true" : "false");
+	return 0;
+}
