@@ -41,7 +41,8 @@ struct ebee_opts {
 
 /*
  * Loads and attaches what works on this kernel.  opts may be NULL.  On failure one line in `error` (may be NULL) says
- * the cause and the remedy: -EPERM rights or lockdown, -ENOTSUP no BTF or a hook that this kernel lacks.
+ * the cause and the remedy: -EPERM rights or lockdown, -ENOTSUP no BTF or a hook that this kernel lacks.  With
+ * EBEE_DEBUG in the environment everything libbpf says while loading goes to stderr.
  */
 int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size_t error_size);
 void ebee_close(struct ebee *e); /* NULL is fine; close windows first */

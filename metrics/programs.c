@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,6 +37,13 @@ static __thread char last_warning[256];
 
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
 {
+	if (getenv("EBEE_DEBUG")) {
+		va_list again;
+
+		va_copy(again, args);
+		vfprintf(stderr, format, again);
+		va_end(again);
+	}
 	if (level == LIBBPF_WARN) {
 		char line[256];
 
@@ -86,7 +94,8 @@ static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, con
 
 static int explain_load_failure(int err, char *error, size_t error_size)
 {
-	if (err == -EPERM || err == -EACCES)
+	/* -EACCES is the verifier's word, -EPERM the kernel's; the log of the former is in the last warning. */
+	if (err == -EPERM)
 		snprintf(error, error_size,
 			 "the kernel refused to load BPF programs (%s); run as root or with CAP_BPF and CAP_PERFMON, and check /sys/kernel/security/lockdown",
 			 strerror(-err));

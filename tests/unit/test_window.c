@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_window.c - windows as differences of growing counters.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+#include "window.h"
+
+enum { NR_SLOTS = 4 };
+
+static struct exchange_cell cells[NR_SLOTS];
+static struct window window;
+
+static void book(unsigned int slot, enum exchange_hist which, uint64_t ns)
+{
+	cells[slot].buckets[which][hist_index(ns)]++;
+	cells[slot].sum_ns[which] += ns;
+}
+
+static int clear(void **state)
+{
+	(void)state;
+	memset(cells, 0, sizeof(cells));
+	window_start(&window, cells, NR_SLOTS);
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void percentiles_are_nearest_rank_over_all_slots(void **state)
+{
+	static uint64_t values[1237];
+	const unsigned int n = sizeof(values) / sizeof(values[0]), permilles[] = { 1, 500, 900, 950, 990, 999, 1000 };
+	struct rng rng;
+	unsigned int i;
+
+	(void)state;
+	rng_seed(&rng, 7);
+	for (i = 0; i < n; i++) {
+		values[i] = 1000 + rng_below(&rng, 50000000);
+		book(i % NR_SLOTS, EXCHANGE_OWED, values[i]);
+	}
+	qsort(values, n, sizeof(values[0]), by_value);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), n);
+	for (i = 0; i < sizeof(permilles) / sizeof(permilles[0]); i++) {
+		uint64_t truth = values[(n * permilles[i] + 999) / 1000 - 1];
+
+		assert_int_equal(window_percentile(&window, EXCHANGE_OWED, permilles[i]), hist_mid(hist_index(truth)));
+	}
+}
+
+static void a_window_holds_only_what_came_since_the_last(void **state)
+{
+	(void)state;
+	book(0, EXCHANGE_TOTAL, 5000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_TOTAL), 1);
+	book(1, EXCHANGE_TOTAL, 9000000);
+	book(3, EXCHANGE_TOTAL, 9000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_TOTAL), 2);
+	assert_int_equal(window_mean(&window, EXCHANGE_TOTAL), 9000000);
+	assert_int_equal(window_percentile(&window, EXCHANGE_TOTAL, 10), hist_mid(hist_index(9000000)));
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_TOTAL), 0);
+}
+
+static void counters_may_wrap(void **state)
+{
+	unsigned int bucket = hist_index(1000000);
+
+	(void)state;
+	cells[0].buckets[EXCHANGE_OWED][bucket] = UINT64_MAX - 1;
+	cells[0].sum_ns[EXCHANGE_OWED] = UINT64_MAX - 10;
+	window_start(&window, cells, NR_SLOTS);
+	book(0, EXCHANGE_OWED, 1000000);
+	book(0, EXCHANGE_OWED, 1000000);
+	book(0, EXCHANGE_OWED, 1000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), 3);
+	assert_int_equal(window_mean(&window, EXCHANGE_OWED), 1000000);
+}
+
+static void an_empty_histogram_has_no_percentile(void **state)
+{
+	(void)state;
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_percentile(&window, EXCHANGE_OWED, 990), 0);
+	assert_int_equal(window_mean(&window, EXCHANGE_OWED), 0);
+	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, 0), 0);
+}
+
+static void counts_over_a_target_go_by_midpoints(void **state)
+{
+	(void)state;
+	book(0, EXCHANGE_OWED, 20000000);
+	book(1, EXCHANGE_OWED, 24000000);
+	book(2, EXCHANGE_OWED, 26000000);
+	book(3, EXCHANGE_OWED, 100000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, 25000000), 2);
+	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, 0), 4);
+	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, UINT64_MAX), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(percentiles_are_nearest_rank_over_all_slots, clear),
+		cmocka_unit_test_setup(a_window_holds_only_what_came_since_the_last, clear),
+		cmocka_unit_test_setup(counters_may_wrap, clear),
+		cmocka_unit_test_setup(an_empty_histogram_has_no_percentile, clear),
+		cmocka_unit_test_setup(counts_over_a_target_go_by_midpoints, clear),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
