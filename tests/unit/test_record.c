@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "fake_run.h"
+#include "record.h"
+
+static struct fake_run run;
+static struct record *record;
+static char folder[] = "/tmp/test_record.XXXXXX", path[64];
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/r.jsonl", folder);
+	fake_start(&run, &fake_policy);
+	return tick_init(&run.tick, 1);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tick_fini(&run.tick);
+	unlink(path);
+	return rmdir(folder);
+}
+
+static json_t *read_line(FILE *in)
+{
+	char line[65536];
+
+	return fgets(line, sizeof(line), in) ? json_loads(line, 0, NULL) : NULL;
+}
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	assert_true(json_is_number(value));
+	return json_number_value(value);
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void write_run(int nr_ticks)
+{
+	struct record_totals totals;
+
+	assert_int_equal(record_open(&record, path), 0);
+	assert_int_equal(record_header(record, &run.tick, "live", "cpuset=v1"), 0);
+	for (int n = 0; n < nr_ticks; n++) {
+		tick_step(&run.tick, 5000 * MS + (uint64_t)n * 500 * MS, n ? 500 * MS : 0);
+		assert_int_equal(record_tick(record, &run.tick), 0);
+	}
+	tick_totals(&run.tick, &totals);
+	totals.nr_overruns = 3;
+	assert_int_equal(record_totals(record, &totals), 0);
+	assert_int_equal(record_close(record), 0);
+}
+
+static void a_header_says_on_what_machine_and_with_which_settings(void **state)
+{
+	json_t *header, *machine, *config;
+	FILE *in;
+
+	(void)state;
+	write_run(1);
+	in = fopen(path, "r");
+	header = read_line(in);
+	fclose(in);
+	machine = json_object_get(header, "machine");
+	config = json_object_get(header, "config");
+	assert_int_equal(number(header, "schema_version"), RECORD_SCHEMA_VERSION);
+	assert_string_equal(text(header, "mode"), "live");
+	assert_string_equal(text(header, "policy"), "fake");
+	assert_int_equal(number(header, "seed"), 7);
+	assert_string_equal(text(machine, "cpus"), "0-11");
+	assert_string_equal(text(machine, "knobs"), "cpuset=v1");
+	assert_string_equal(text(json_object_get(machine, "speed"), "kind"), "cpufreq");
+	assert_int_equal(json_array_size(json_object_get(json_object_get(machine, "speed"), "values")), 3);
+	assert_int_equal(number(json_array_get(json_object_get(config, "services"), 0), "target_us"), 25000);
+	assert_non_null(strstr(text(config, "text"), "[service memcached]"));
+	json_decref(header);
+}
+
+static void a_tick_tells_what_was_seen_and_what_is_in_force(void **state)
+{
+	json_t *line, *service;
+	FILE *in;
+
+	(void)state;
+	write_run(2);
+	in = fopen(path, "r");
+	json_decref(read_line(in));
+	json_decref(read_line(in));
+	line = read_line(in);
+	fclose(in);
+	service = json_array_get(json_object_get(line, "services"), 0);
+	assert_float_equal(number(line, "t_s"), 0.5, 1e-9);
+	assert_float_equal(number(line, "window_s"), 0.5, 1e-9);
+	assert_int_equal(number(line, "idle_cores"), 1);
+	assert_int_equal(number(json_object_get(line, "be"), "cores"), 1);
+	assert_string_equal(text(service, "name"), "search");
+	assert_float_equal(number(service, "rps"), 600, 1e-9);
+	assert_float_equal(number(service, "p99_us"), 4000, 1e-9);
+	assert_float_equal(number(service, "cpu_s"), 0.6, 1e-9);
+	assert_string_equal(text(service, "state"), "fresh");
+	assert_int_equal(number(service, "slack"), 840);
+	assert_int_equal(number(service, "cores"), 2);
+	assert_int_equal(number(service, "khz"), 2450000);
+	assert_string_equal(text(service, "core_ids"), "0-1,6-7");
+	assert_string_equal(text(json_object_get(line, "action"), "victim"), "best-effort");
+	assert_string_equal(text(json_object_get(line, "action"), "direction"), "up");
+	assert_int_equal(number(json_object_get(line, "outcome"), "error"), 0);
+	json_decref(line);
+}
+
+static void totals_come_last_with_the_agreed_names(void **state)
+{
+	static const char *const names[] = {
+		"violated_windows_pct", "core_seconds", "energy_j", "be_work", "own_cpu_pct", "mean_speed", "ticks",
+		"overruns", "moves", "infeasible", "late_requests_pct",
+	};
+	json_t *line = NULL, *next;
+	FILE *in;
+
+	(void)state;
+	write_run(4);
+	in = fopen(path, "r");
+	while ((next = read_line(in))) {
+		json_decref(line);
+		line = next;
+	}
+	fclose(in);
+	assert_true(json_is_true(json_object_get(line, "totals")));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		number(line, names[i]);
+	assert_string_equal(text(line, "energy_source"), "modelled");
+	assert_int_equal(number(line, "overruns"), 3);
+	assert_int_equal(json_array_size(json_object_get(line, "services")), 2);
+	json_decref(line);
+}
+
+static void a_latency_without_requests_is_null_not_zero(void **state)
+{
+	json_t *line, *service;
+	FILE *in;
+
+	(void)state;
+	memset(run.samples, 0, sizeof(run.samples));
+	write_run(2);
+	in = fopen(path, "r");
+	json_decref(read_line(in));
+	json_decref(read_line(in));
+	line = read_line(in);
+	fclose(in);
+	service = json_array_get(json_object_get(line, "services"), 0);
+	assert_true(json_is_null(json_object_get(service, "p99_us")));
+	assert_string_equal(text(service, "state"), "idle");
+	json_decref(line);
+}
+
+static void observing_shows_no_cores_because_nobody_is_confined(void **state)
+{
+	json_t *line;
+	FILE *in;
+
+	(void)state;
+	run.tick.steer = false;
+	write_run(1);
+	in = fopen(path, "r");
+	json_decref(read_line(in));
+	line = read_line(in);
+	fclose(in);
+	assert_null(json_object_get(json_array_get(json_object_get(line, "services"), 0), "cores"));
+	assert_null(json_object_get(line, "idle_cores"));
+	json_decref(line);
+}
+
+static void a_path_that_cannot_be_written_is_refused_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(record_open(&record, "/nonexistent/x"), -ENOENT);
+	assert_int_equal(record_open(&record, folder), -EISDIR);
+}
+
+static void a_run_that_never_starts_costs_nobody_a_record(void **state)
+{
+	char line[16] = "";
+	FILE *out, *in;
+
+	(void)state;
+	assert_int_equal(record_open(&record, path), 0);
+	assert_int_equal(record_close(record), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	out = fopen(path, "w");
+	fputs("precious\n", out);
+	fclose(out);
+	assert_int_equal(record_open(&record, path), 0);
+	assert_int_equal(record_close(record), 0);
+	in = fopen(path, "r");
+	assert_non_null(fgets(line, sizeof(line), in));
+	fclose(in);
+	assert_string_equal(line, "precious\n");
+}
+
+static void a_longer_record_of_an_earlier_run_is_replaced_whole(void **state)
+{
+	struct stat before, after;
+
+	(void)state;
+	write_run(50);
+	stat(path, &before);
+	tick_fini(&run.tick);
+	fake_start(&run, &fake_policy);
+	tick_init(&run.tick, 1);
+	write_run(2);
+	stat(path, &after);
+	assert_true(after.st_size < before.st_size / 4);
+}
+
+static void a_full_device_is_reported_once_at_the_end(void **state)
+{
+	(void)state;
+	if (access("/dev/full", W_OK)) {
+		print_message("# no /dev/full here\n");
+		skip();
+	}
+	assert_int_equal(record_open(&record, "/dev/full"), 0);
+	record_header(record, &run.tick, "live", "");
+	assert_int_equal(tick_step(&run.tick, 0, 0), 0);
+	record_tick(record, &run.tick);
+	assert_int_equal(record_close(record), -ENOSPC);
+}
+
+static void a_limit_reached_in_the_middle_of_a_line_leaves_whole_lines(void **state)
+{
+	struct rlimit old, small;
+	int nr_lines = 0;
+	json_t *line;
+	FILE *in;
+
+	(void)state;
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = 5000;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	assert_int_equal(record_open(&record, path), 0);
+	record_header(record, &run.tick, "live", "");
+	for (int n = 0; n < 10; n++) {
+		tick_step(&run.tick, (uint64_t)n * 500 * MS, 500 * MS);
+		record_tick(record, &run.tick);
+	}
+	assert_true(record_close(record) < 0);
+	setrlimit(RLIMIT_FSIZE, &old);
+	in = fopen(path, "r");
+	for (; (line = read_line(in)); nr_lines++)
+		json_decref(line);
+	assert_true(feof(in));
+	fclose(in);
+	assert_in_range(nr_lines, 2, 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_header_says_on_what_machine_and_with_which_settings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_tick_tells_what_was_seen_and_what_is_in_force, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(totals_come_last_with_the_agreed_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_latency_without_requests_is_null_not_zero, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(observing_shows_no_cores_because_nobody_is_confined, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_path_that_cannot_be_written_is_refused_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_run_that_never_starts_costs_nobody_a_record, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_longer_record_of_an_earlier_run_is_replaced_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_device_is_reported_once_at_the_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_limit_reached_in_the_middle_of_a_line_leaves_whole_lines, set_up, tear_down),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
