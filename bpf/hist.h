@@ -2,14 +2,14 @@
 /*
  * hist.h - log-linear histogram arithmetic, one body for the kernel programs and for user space.  Pure.
  *
- * Values are nanoseconds.  Below 2^10 ns buckets are 32 ns wide; from there each octave has 32 equal buckets, so a
- * midpoint is within 1/64 (1.6 %) of every value in its bucket.  Values from 2^37 ns (137 s) on share the last bucket.
+ * Values are nanoseconds.  Below 2^10 ns buckets are 16 ns wide; from there each octave has 64 equal buckets, so a
+ * midpoint is within 1/128 (0.8 %) of every value in its bucket.  Values from 2^37 ns (137 s) on share the last bucket.
  */
 #ifndef EBEE_HIST_H
 #define EBEE_HIST_H
 
 enum {
-	HIST_SUB_BITS = 5,
+	HIST_SUB_BITS = 6,
 	HIST_SUBS = 1 << HIST_SUB_BITS,
 	HIST_FIRST_OCTAVE = 10,
 	HIST_LAST_OCTAVE = 36,

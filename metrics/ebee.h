@@ -4,7 +4,7 @@
  *
  * The unit is the exchange: a request arrives at a socket that the service accepted, and its answer is completely
  * handed to the kernel.  Latencies come from log-linear histograms: a reported value is the midpoint of its bucket,
- * within 1.6 % of the truth from 1 us to over 100 s.  Percentiles are nearest rank.
+ * within 0.8 % of the truth from 1 us to over 100 s.  Percentiles are nearest rank.
  *
  * Errors are negative errno.  A handle and the windows opened on it belong to one thread at a time; different handles
  * are independent.  Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.

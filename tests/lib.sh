@@ -10,6 +10,7 @@
 #   tap_done                   prints the plan and exits 1 if anything failed
 #   scratch                    sets $scratch to a directory removed at exit
 #   own PID...                 processes to end at exit, whatever happens
+#   end PID, disown_pid PID    ends one now; it is known to be over
 #   at_exit COMMAND            to be run at exit, last one first
 
 tap_count=0
@@ -72,6 +73,15 @@ own() {
 	own_pids="$own_pids $*"
 }
 
+# A number that is over may be given to somebody else's process.
+disown_pid() {
+	local pid kept=
+	for pid in $own_pids; do
+		[ "$pid" = "$1" ] || kept="$kept $pid"
+	done
+	own_pids=$kept
+}
+
 at_exit() {
 	exit_commands="$1
 $exit_commands"
@@ -94,7 +104,7 @@ end() {
 	done
 	kill -KILL "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
-	return 0
+	disown_pid "$pid"
 }
 
 leave() {

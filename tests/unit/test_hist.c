@@ -40,7 +40,7 @@ static void buckets_tile_the_axis_without_gap_or_overlap(void **state)
 	}
 }
 
-static void a_midpoint_is_within_1_6_percent_from_1us_to_137s(void **state)
+static void a_midpoint_is_within_0_8_percent_from_1us_to_137s(void **state)
 {
 	struct rng rng;
 	unsigned int n;
@@ -52,9 +52,9 @@ static void a_midpoint_is_within_1_6_percent_from_1us_to_137s(void **state)
 		uint64_t mid = hist_mid(hist_index(v)), apart = mid > v ? mid - v : v - mid;
 
 		if (v >= 1000)
-			assert_true(apart * 1000 <= v * 16);
+			assert_true(apart * 1000 <= v * 8);
 		else
-			assert_true(apart <= 16);
+			assert_true(apart <= 8);
 	}
 }
 
@@ -72,7 +72,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(log2_is_exact_at_every_power_of_two),
 		cmocka_unit_test(buckets_tile_the_axis_without_gap_or_overlap),
-		cmocka_unit_test(a_midpoint_is_within_1_6_percent_from_1us_to_137s),
+		cmocka_unit_test(a_midpoint_is_within_0_8_percent_from_1us_to_137s),
 		cmocka_unit_test(values_beyond_the_range_share_the_last_bucket),
 	};
 
