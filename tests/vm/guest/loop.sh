@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+# A closed loop on real cpusets and real P-states: what the record says is what the machine had.
+. tests/lib.sh
+. tests/live/observe.lib
+scratch
+
+truth-server --port 21240 --spin >/dev/null &
+server=$!
+be-job --threads 4 --out "$scratch/work" >/dev/null &
+job=$!
+own $server $job
+wait_for_port 21240
+cat >"$scratch/conf" <<END
+[controller]
+interval = 300ms
+seed = 7
+[service truth]
+match = port:21240
+target = p99 < 60ms
+[batch work]
+match = pid:$job
+END
+parties-load --protocol truth --to 127.0.0.1:21240 --connections 8 --for 40s --rate 20 --service-us 1000..3000 >/dev/null 2>&1 &
+own $!
+
+parties run -c "$scratch/conf" --quiet --record "$scratch/record" --for 20s >"$scratch/log" 2>&1 &
+run=$!
+own $run
+
+# The controller is stopped for each look, so that the record cannot run ahead of it.
+looks=0
+while kill -0 $run 2>/dev/null && [ $looks -lt 40 ]; do
+	kill -STOP $run
+	cpus=$(cat /sys/fs/cgroup/parties/truth/cpuset.cpus.effective 2>/dev/null)
+	first=${cpus%%[-,]*}
+	[ -z "$first" ] || echo "$(grep -c . "$scratch/record") $cpus" \
+		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_setspeed")" \
+		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_cur_freq")"
+	kill -CONT $run
+	looks=$((looks + 1))
+	sleep 0.4
+done >"$scratch/seen"
+wait $run
+tap_is $? 0 'the run ends well'
+disown_pid $run
+tap_note "$(cat "$scratch/log")"
+
+# Record: cpus and kHz after each line; a look must match the last whole line or the one being written.
+sed -n 's/.*"core_ids": *"\([^"]*\)".*"khz": *\([0-9]*\).*/\1 \2/p; t
+	s/.*/- -/p' "$scratch/record" >"$scratch/recorded"
+awk 'NR == FNR { said[FNR] = $0; next }
+	$3 != $4 { print "speed set " $3 ", speed now " $4 }
+	said[$1] != $2 " " $3 && said[$1 + 1] != $2 " " $3 { print "line " $1 " says " said[$1] ", machine has " $2 " " $3 }
+	{ looks++; seen[$2 " " $3] = 1 }
+	END { for (s in seen) kinds++; print looks + 0, kinds + 0 > "/dev/stderr" }' \
+	"$scratch/recorded" "$scratch/seen" >"$scratch/wrong" 2>"$scratch/counts"
+tap_is "$(head -n 5 "$scratch/wrong")" '' "cores and speed on record are those of the machine"
+read -r looks kinds <"$scratch/counts"
+[ "$looks" -ge 10 ] && [ "$kinds" -ge 2 ]
+tap_ok $? "the machine was looked at $looks times and had $kinds different allocations"
+tap_is "$(ls -d /sys/fs/cgroup/parties /run/parties 2>/dev/null)" '' 'nothing of the run is left'
+tap_is "$(cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort -u)" schedutil 'every governor is back'
+tap_done
