@@ -91,13 +91,18 @@ $(error missing packages: $(missing_packages). Install them with `make deps` as 
 endif
 endif
 
+# policy-rc.d keeps the packages' own services from starting: we want memcached's program, not its daemon.
 deps:
 	@set -e; missing="$(missing_packages)"; \
 	if [ -z "$$missing" ]; then echo 'deps: everything is installed'; exit 0; fi; \
 	echo "deps: missing: $$missing"; \
 	if [ "$$(id -u)" != 0 ]; then echo 'deps: not root; run as root: make deps' >&2; exit 3; fi; \
 	apt-get update -qq; \
-	DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing
+	if [ ! -e /usr/sbin/policy-rc.d ]; then \
+		trap 'rm -f /usr/sbin/policy-rc.d' EXIT; \
+		printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d; \
+	fi; \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
 
 # Installs what is missing when it may, so that one command is enough on a fresh machine.
 ensure_deps = @if [ -n "$(missing_packages)" ]; then $(MAKE) --no-print-directory deps; fi

@@ -160,9 +160,9 @@ static __always_inline void take(struct exchange *x, __u64 end, struct exchange_
 {
 	done->begin = x->begin;
 	done->first_read = x->first_read;
-	done->owed_from = x->owed_from;
-	/* A write hook that was delayed past the next stamp cannot make an exchange negative. */
+	/* A hook that was delayed past the next stamp cannot make a time negative. */
 	done->end = end > x->first_read ? end : x->first_read;
+	done->owed_from = x->owed_from < done->end ? x->owed_from : done->end;
 	done->blocked_ns = x->blocked_ns;
 	x->begin = x->last_write = 0;
 	x->blocked_since = x->blocked_ns = 0;
