@@ -26,8 +26,8 @@ PACKAGES_BUILD := gcc clang llvm make bpftool pkg-config libbpf-dev libelf-dev z
 PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
 PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev python3
 PACKAGES       := $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
-missing_packages = $(shell for p in $(PACKAGES); do \
-	case "$$(dpkg-query -W -f='$${db:Status-Abbrev}' $$p 2>/dev/null)" in ii*) ;; *) echo $$p;; esac; done)
+missing_packages = $(filter-out $(shell dpkg-query -W -f='$${db:Status-Abbrev}:$${Package}\n' $(PACKAGES) 2>/dev/null | \
+	sed -n 's/^ii *://p'),$(PACKAGES))
 
 # --- flags ----------------------------------------------------------------------------------------------------------
 LIBS_EBEE    := libbpf libelf
