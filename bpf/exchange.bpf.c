@@ -68,7 +68,7 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	struct exchange_cell *cell;
 	struct tcp_sock *tp;
 	struct exchange *x;
-	bool over = false, unseen = false, begun = false, stamped;
+	bool over = false, unseen = false, begun = false, stamped, whole;
 	__u64 now, first, last;
 	__u32 copied, written;
 
@@ -84,11 +84,14 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	now = bpf_ktime_get_ns();
 	copied = tp->copied_seq;
 	written = tp->write_seq;
+	whole = per_connection(x->service);
 
 	bpf_spin_lock(&x->lock);
 	stamped = x->arrival;
 	consume(x, copied, now, &first, &last);
-	if (x->begin && x->last_write) {
+	if (whole && x->begin) {
+		last = x->owed_from;
+	} else if (x->begin && x->last_write) {
 		over = true;
 		take(x, x->last_write, &done);
 	} else if (x->begin && written != x->write_seq) {
@@ -429,7 +432,7 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct exchange_sweep *result;
 	struct exchange_cell *cell;
 	struct sock *sk = ctx->sk;
-	bool over = false, open = false, waiting = false, alive;
+	bool over = false, open = false, waiting = false, alive, whole, closing;
 	__u64 now, since = 0, age;
 	struct exchange *x;
 	__u32 service;
@@ -449,15 +452,17 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
+	whole = per_connection(service);
+	closing = sk->__sk_common.skc_state != TCP_ESTABLISHED; /* the client has all it wanted, or left */
 
 	bpf_spin_lock(&x->lock);
-	if (x->begin && x->last_write && now - x->last_write >= settle_ns) {
+	if (!whole && x->begin && x->last_write && now - x->last_write >= settle_ns) {
 		over = true;
 		take(x, x->last_write, &done);
 		x->swept = 1;
 	}
 	alive = x->begin || x->arrival;
-	if (x->begin && !x->last_write) {
+	if (x->begin && (!x->last_write || (whole && !closing))) {
 		open = true;
 		since = x->begin;
 	} else if (x->arrival) {

@@ -16,6 +16,13 @@ enum {
 	EXCHANGE_MAX_PORTS = 4096,
 };
 
+/* When a request is over. */
+enum exchange_lifecycle {
+	EXCHANGE_PER_REQUEST,    /* at the next request's read, at our close, or when the sweep finds it settled */
+	EXCHANGE_PER_CONNECTION, /* at our close alone: clients make one connection per request */
+	EXCHANGE_NR_LIFECYCLES
+};
+
 /* What happened to a request, from arrival to the last byte of its answer; see exchange.bpf.c. */
 enum exchange_hist {
 	EXCHANGE_RESIDENCY, /* arrival -> first read: accept backlog and receive queue */

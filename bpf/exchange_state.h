@@ -22,6 +22,10 @@
  * answer before the write hook of the previous response has run: the next read then finds write_seq advanced and ends
  * the exchange itself, and the late hook finds nothing new and leaves.
  *
+ * A service whose clients make one connection per request may be measured per connection (enum exchange_lifecycle):
+ * then reads and settling end nothing, so the handshakes of a protocol above TCP (HTTP/2 settings, TLS) fall inside the
+ * one exchange instead of looking like short ones of their own.
+ *
  * What it cannot see: several requests in one read count as one exchange (no protocol knowledge here), time between
  * the handover to the kernel and the client, and requests read by splice.
  */
@@ -99,7 +103,8 @@ struct {
 
 const volatile __u32 nr_slots = 1; /* a power of two */
 
-/* Written by user space, read by the sweep. */
+/* Written by user space. */
+__u32 lifecycle[EXCHANGE_MAX_SERVICES];
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
 __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
 /* Written by the sweep, which user space clears first. */
@@ -108,6 +113,11 @@ struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 __u32 pending[EXCHANGE_MAX_SERVICES];
 /* Sockets whose storage could not be made (memory): their requests are not measured. */
 __u64 nr_missed;
+
+static __always_inline bool per_connection(__u32 service)
+{
+	return service < EXCHANGE_MAX_SERVICES && lifecycle[service] == EXCHANGE_PER_CONNECTION;
+}
 
 static __always_inline struct exchange_cell *cell_of(__u32 service)
 {

@@ -23,10 +23,13 @@
 #include "qos.h"
 #include "sensor_ebee.h"
 
+static const char *const lifecycles[EBEE_NR_LIFECYCLES] = { "exchange", "connection" };
+
 struct observe {
 	struct match match;
 	char name[CONFIG_PATH_SIZE + 16];
 	uint64_t interval_ns, duration_ns, target_ns;
+	enum ebee_lifecycle lifecycle;
 	bool json;
 	struct ebee *ebee;
 	struct ebee_window *interval, *whole;
@@ -67,6 +70,17 @@ static int parse_match(const struct option_table *table, const char *pid, const 
 	if (nr != 1)
 		return options_error(table, "name the service by exactly one of --pid, --port, --cgroup and --unit");
 	return 0;
+}
+
+static int parse_lifecycle(const struct option_table *table, const char *text, enum ebee_lifecycle *ret)
+{
+	for (int i = 0; i < EBEE_NR_LIFECYCLES; i++) {
+		if (!strcmp(text, lifecycles[i])) {
+			*ret = (enum ebee_lifecycle)i;
+			return 0;
+		}
+	}
+	return options_error(table, "--lifecycle %s: exchange or connection is wanted", text);
 }
 
 /*
@@ -120,7 +134,7 @@ static void print_json(const struct observe *o, const struct sample *s, const st
 		"residency_p99_us", us(s->residency_p99_ns), "service_p99_us", us(s->service_p99_ns),
 		"arrivals", (json_int_t)s->nr_arrived, "in_flight", (json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns),
 		"over_target", (json_int_t)s->nr_over_target, "listen_drops", (json_int_t)s->nr_listen_drops,
-		"connections", (json_int_t)info->nr_connections, "state", state, "lifecycle", "exchange",
+		"connections", (json_int_t)info->nr_connections, "state", state, "lifecycle", lifecycles[o->lifecycle],
 		"coverage", coverage_json(&info->coverage, ebee_recursion_misses(o->ebee)));
 
 	if (line && summary)
@@ -180,6 +194,8 @@ static int open_all(struct observe *o, char *error, size_t error_size)
 	if (err)
 		return err;
 	err = ebee_set_target(o->ebee, 0, o->target_ns);
+	if (!err)
+		err = ebee_set_lifecycle(o->ebee, 0, o->lifecycle);
 	if (!err && o->match.kind == MATCH_PORT)
 		err = ebee_add_port(o->ebee, 0, (uint16_t)o->match.number);
 	if (!err)
@@ -259,20 +275,21 @@ static int run(struct observe *o)
 
 int cmd_observe(int argc, char **argv)
 {
-	const char *pid = NULL, *port = NULL, *cgroup = NULL, *unit = NULL;
+	const char *pid = NULL, *port = NULL, *cgroup = NULL, *unit = NULL, *lifecycle = "exchange";
 	struct observe o = { .interval_ns = 1000000000 };
 	const struct option_spec specs[] = {
 		{ "pid", 'p', "N", OPTION_STRING, &pid, "a process and its descendants" },
 		{ "port", 0, "N", OPTION_STRING, &port, "whoever listens on this TCP port in our network namespace" },
 		{ "cgroup", 0, "PATH", OPTION_STRING, &cgroup, "the processes of a control group" },
 		{ "unit", 0, "NAME", OPTION_STRING, &unit, "the processes of a systemd unit" },
+		{ "lifecycle", 0, "L", OPTION_STRING, &lifecycle, "exchange (default), or connection: one request per connection" },
 		{ "interval", 'i', "DUR", OPTION_DURATION, &o.interval_ns, "a line this often (default 1s)" },
 		{ "for", 0, "DUR", OPTION_DURATION, &o.duration_ns, "stop after this long (default: on Ctrl-C)" },
 		{ "target", 0, "DUR", OPTION_DURATION, &o.target_ns, "count requests in flight that are older than this" },
 		{ "json", 0, NULL, OPTION_FLAG, &o.json, "one JSON object per interval, then a summary" },
 	};
 	const struct option_table table = {
-		"observe", "(--pid N | --port N | --cgroup PATH | --unit NAME) [--interval DUR] [--for DUR] [--json]",
+		"observe", "(--pid N | --port N | --cgroup PATH | --unit NAME) [--lifecycle L] [--interval DUR] [--for DUR] [--json]",
 		"Measures a service's request latency from the kernel.", specs, sizeof(specs) / sizeof(specs[0]), 0, 0,
 	};
 	char error[512] = "";
@@ -280,6 +297,8 @@ int cmd_observe(int argc, char **argv)
 
 	if (err >= 0)
 		err = parse_match(&table, pid, port, cgroup, unit, &o);
+	if (err >= 0)
+		err = parse_lifecycle(&table, lifecycle, &o.lifecycle);
 	if (err >= 0 && o.interval_ns < 10000000)
 		err = options_error(&table, "--interval: at least 10ms");
 	if (err < 0)

@@ -26,6 +26,9 @@ _Static_assert((int)EBEE_MAX_SERVICES == (int)EXCHANGE_MAX_SERVICES, "the librar
 _Static_assert((int)EBEE_OWED == (int)EXCHANGE_OWED && (int)EBEE_NR_LATENCIES == (int)EXCHANGE_NR_HISTS,
 	       "public and kernel histograms have the same order");
 
+_Static_assert((int)EBEE_CONNECTION == (int)EXCHANGE_PER_CONNECTION && (int)EBEE_NR_LIFECYCLES == (int)EXCHANGE_NR_LIFECYCLES,
+	       "public and kernel lifecycles have the same order");
+
 struct ebee {
 	struct exchange_bpf *skel;
 	const struct exchange_cell *cells; /* memory-mapped, read-only */
@@ -185,6 +188,14 @@ int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns)
 	if (service >= e->nr_services)
 		return -EINVAL;
 	e->skel->bss->target_ns[service] = target_ns;
+	return 0;
+}
+
+int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle)
+{
+	if (service >= e->nr_services || lifecycle >= EBEE_NR_LIFECYCLES)
+		return -EINVAL;
+	e->skel->bss->lifecycle[service] = lifecycle;
 	return 0;
 }
 

@@ -30,6 +30,13 @@ enum ebee_latency {
 	EBEE_NR_LATENCIES
 };
 
+/* When a request is over, and so what a request is. */
+enum ebee_lifecycle {
+	EBEE_EXCHANGE,   /* when its answer is: at the next request, at the close, or once no write came for settle_ns */
+	EBEE_CONNECTION, /* with its connection: for clients that make one per request, whatever handshakes it has */
+	EBEE_NR_LIFECYCLES
+};
+
 struct ebee;
 struct ebee_window;
 
@@ -58,6 +65,9 @@ int ebee_add_port(struct ebee *e, unsigned service, uint16_t port);
 int ebee_seed(struct ebee *e);
 /* Requests in flight that are older than this are counted apart; 0: none are. */
 int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns);
+
+/* Before ebee_seed; the default is EBEE_EXCHANGE. */
+int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle);
 
 /*
  * Ends exchanges that have settled and looks for requests in flight, in all services of the handle.  Call it once per

@@ -419,6 +419,47 @@ static void what_a_server_asks_of_others_is_not_its_service(void **state)
 	observe_stop(&back);
 }
 
+static void serve_after_a_greeting(int fd)
+{
+	char buf[MESSAGE];
+
+	/* A handshake as HTTP/2 and TLS have it: both sides speak before the request is answered. */
+	if (read_all(fd, buf, MESSAGE) && write_all(fd, buf, MESSAGE) && read_all(fd, buf, MESSAGE)) {
+		sleep_us(60000);
+		write_all(fd, buf, MESSAGE);
+	}
+}
+
+static void per_connection_a_handshake_is_part_of_the_request(void **state)
+{
+	struct observed o;
+	char end;
+	int i;
+
+	(void)state;
+	NEEDS_BPF();
+	observe_start(&o, serve_after_a_greeting);
+	assert_int_equal(ebee_set_lifecycle(ebee, next_service - 1, EBEE_CONNECTION), 0);
+	for (i = 0; i < 5; i++) {
+		int fd = connect_to(o.port);
+
+		assert_true(exchange_once(fd));
+		assert_true(write_all(fd, "request........", MESSAGE));
+		sleep_us(20000);
+		observe_read(&o);
+		assert_int_equal(o.info.nr_in_flight, 1);
+		assert_true(read_all(fd, (char[MESSAGE]){ 0 }, MESSAGE));
+		assert_int_equal(read(fd, &end, 1), 0);
+		close(fd);
+		observe_read(&o);
+		assert_int_equal(o.info.nr_completed, 1);
+		assert_int_equal(o.info.nr_in_flight, 0);
+		assert_about_us(percentile_us(&o, EBEE_OWED, 1000), 60000);
+		assert_about_us(percentile_us(&o, EBEE_TOTAL, 1000), 60000);
+	}
+	observe_stop(&o);
+}
+
 static void bytes_sent_unasked_are_declared(void **state)
 {
 	struct observed o;
@@ -507,6 +548,7 @@ int main(void)
 		cmocka_unit_test(connections_open_before_the_attach_are_measured),
 		cmocka_unit_test(a_listener_opened_by_a_later_child_is_followed),
 		cmocka_unit_test(what_a_server_asks_of_others_is_not_its_service),
+		cmocka_unit_test(per_connection_a_handshake_is_part_of_the_request),
 		cmocka_unit_test(bytes_sent_unasked_are_declared),
 		cmocka_unit_test(an_empty_window_says_no_data),
 		cmocka_unit_test(bad_arguments_are_refused),
