@@ -125,7 +125,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	bool unmatched = false, late = false;
 	struct tcp_sock *tp;
 	struct exchange *x;
-	bool full;
+	bool full, whole;
 	__u32 written, service;
 	__u64 now;
 
@@ -138,13 +138,15 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	now = bpf_ktime_get_ns();
 	written = tp->write_seq;
 	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
+	whole = per_connection(x->service);
 	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
 
 	bpf_spin_lock(&x->lock);
 	service = x->service;
 	if (!x->begin) {
-		/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for. */
-		unmatched = ret > 0 && written != x->write_seq;
+		/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for.
+		 * A greeting before the request is part of a connection, and of no request otherwise. */
+		unmatched = ret > 0 && written != x->write_seq && !whole;
 		late = x->swept;
 	} else {
 		if (ret > 0 && written != x->write_seq) {
