@@ -17,8 +17,18 @@ struct match_pids {
 	pid_t pids[MATCH_MAX_PIDS]; /* thread group leaders, ascending, descendants of the matched ones included */
 };
 
-/* -ENOENT: nothing matches (pid gone, nobody listens, no such cgroup).  -E2BIG: more than MATCH_MAX_PIDS. */
+/*
+ * -ENOENT: nothing matches (pid gone, nobody listens, no such cgroup).  -E2BIG: more than MATCH_MAX_PIDS.
+ * -EACCES: the port has a listener, but we see nobody who holds it (no rights, another pid namespace).
+ * -ENOSYS: a unit, and no systemd.
+ */
 int match_resolve(const char *root, const struct match *match, struct match_pids *ret);
+
+/*
+ * The cgroup a MATCH_CGROUP or MATCH_UNIT names, from the root of its hierarchy ("/system.slice/nginx.service").
+ * -ENOENT: no process is in it.  -EINVAL: another kind of match.
+ */
+int match_cgroup(const char *root, const struct match *match, char ret[CONFIG_PATH_SIZE]);
 
 /*
  * Resolves every service and batch of `config` and checks what a file alone cannot show: nothing matches, two claim one

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * match.c - from what a configuration says (pid, port, cgroup, unit, executable) to the processes it means now.
+ * Port over procfs.  It judges nothing: two services may match one process here; match_check.c refuses that.
+ */
+#include "match.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "match_scan.h"
+
+static bool usable(const struct procfs_process *process)
+{
+	return !process->kernel && !process->dead;
+}
+
+static void want_port(struct match_scan *scan, const struct match *match)
+{
+	if (match->kind == MATCH_PORT)
+		scan->ports[match->number / 64] |= 1ULL << match->number % 64;
+}
+
+int match_scan_open(struct match_scan *scan, const char *root)
+{
+	scan->root = root;
+	memset(scan->ports, 0, sizeof(scan->ports));
+	return procfs_open(&scan->procfs, root);
+}
+
+void match_scan_want(struct match_scan *scan, const struct config *config)
+{
+	for (uint32_t i = 0; i < config->nr_services; i++)
+		want_port(scan, &config->services[i].match);
+	for (uint32_t i = 0; i < config->nr_batches; i++)
+		want_port(scan, &config->batches[i].match);
+}
+
+void match_scan_close(struct match_scan *scan)
+{
+	procfs_close(&scan->procfs);
+}
+
+static int choose_pid(struct match_scan *scan, pid_t pid)
+{
+	int i = procfs_find(&scan->procfs, pid);
+
+	if (i < 0 || !usable(&scan->procfs.list[i]))
+		return -ENOENT;
+	scan->chosen[i] = true;
+	return 0;
+}
+
+/* PID 1 keeps a copy of every socket it hands out; it is the holder only where nobody else is. */
+static int choose_port(struct match_scan *scan, uint16_t port)
+{
+	const struct procfs *p = &scan->procfs;
+	int init = -1, rc = procfs_read_listeners(&scan->procfs, scan->ports);
+	uint32_t nr_found = 0;
+	bool listens = false;
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < p->nr_listeners; i++)
+		listens |= p->listeners[i].port == port;
+	for (uint32_t i = 0; i < p->nr_holders; i++) {
+		if (p->holders[i].port != port)
+			continue;
+		if (p->list[p->holders[i].process].pid == 1) {
+			init = p->holders[i].process;
+			continue;
+		}
+		scan->chosen[p->holders[i].process] = true;
+		nr_found++;
+	}
+	if (!nr_found && init >= 0) {
+		scan->chosen[init] = true;
+		nr_found++;
+	}
+	if (nr_found)
+		return 0;
+	return listens ? -EACCES : -ENOENT;
+}
+
+/* Length of the part of `path` up to and with the component `name`, or 0. */
+static size_t component_end(const char *path, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = path; (at = strstr(at, name)); at++)
+		if (at > path && at[-1] == '/' && (!at[length] || at[length] == '/'))
+			return at - path + length;
+	return 0;
+}
+
+/* systemd's own rule: a name without a type is a service. */
+static void unit_name(const char *text, char *buf, size_t size)
+{
+	static const char *const types[] = { ".service", ".slice", ".scope", ".socket", ".mount", ".swap" };
+	const char *dot = strrchr(text, '.');
+
+	for (size_t i = 0; dot && i < sizeof(types) / sizeof(types[0]); i++) {
+		if (!strcmp(dot, types[i])) {
+			snprintf(buf, size, "%s", text);
+			return;
+		}
+	}
+	snprintf(buf, size, "%s.service", text);
+}
+
+/*
+ * How much of a cgroup path the match covers, or 0.  A cgroup is written from its root; a unit is a component wherever
+ * its slice puts it.
+ */
+static size_t covered(const struct match *match, const char *path)
+{
+	size_t length = strlen(match->text);
+	char name[CONFIG_PATH_SIZE + 16];
+
+	if (match->kind == MATCH_CGROUP)
+		return !strncmp(path, match->text, length) && (!path[length] || path[length] == '/') ? length : 0;
+	unit_name(match->text, name, sizeof(name));
+	return component_end(path, name);
+}
+
+/* Looks in every hierarchy the process is in.  On success the covered part of the path is in `ret`. */
+static bool in_cgroup(const struct match_scan *scan, pid_t pid, const struct match *match, char ret[CONFIG_PATH_SIZE])
+{
+	char text[8192], *next, *path;
+	size_t length;
+
+	if (procfs_cgroups(&scan->procfs, pid, text, sizeof(text)))
+		return false;
+	for (char *line = text; *line; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		path = strchr(line, ':');
+		path = path ? strchr(path + 1, ':') : NULL;
+		length = path ? covered(match, path + 1) : 0;
+		if (length && length < CONFIG_PATH_SIZE) {
+			snprintf(ret, CONFIG_PATH_SIZE, "%.*s", (int)length, path + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* sd_booted(3)'s test. */
+static bool has_systemd(const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/run/systemd/system", root);
+	return !access(path, F_OK);
+}
+
+static int choose_cgroup(struct match_scan *scan, const struct match *match)
+{
+	const struct procfs *p = &scan->procfs;
+	char path[CONFIG_PATH_SIZE];
+	int rc = -ENOENT;
+
+	if (match->kind == MATCH_UNIT && !has_systemd(scan->root))
+		return -ENOSYS;
+	for (uint32_t i = 0; i < p->nr; i++) {
+		if (!usable(&p->list[i]) || !in_cgroup(scan, p->list[i].pid, match, path))
+			continue;
+		scan->chosen[i] = true;
+		rc = 0;
+	}
+	return rc;
+}
+
+/* What /proc/PID/exe will say for a path: links on the way are followed there. */
+static void resolve_links(const char *root, const char *text, char buf[PATH_MAX])
+{
+	char path[PATH_MAX], real[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s", root, text);
+	snprintf(buf, PATH_MAX, "%s", realpath(path, real) ? real + strlen(root) : text);
+}
+
+static int choose_exe(struct match_scan *scan, const char *text)
+{
+	const struct procfs *p = &scan->procfs;
+	char wanted[PATH_MAX], exe[PATH_MAX];
+	const char *compared, *slash;
+	int rc = -ENOENT;
+
+	if (strchr(text, '/'))
+		resolve_links(scan->root, text, wanted);
+	else
+		snprintf(wanted, sizeof(wanted), "%s", text);
+	for (uint32_t i = 0; i < p->nr; i++) {
+		if (!usable(&p->list[i]) || procfs_exe(p, p->list[i].pid, exe, sizeof(exe)))
+			continue;
+		slash = strrchr(exe, '/');
+		compared = strchr(text, '/') || !slash ? exe : slash + 1;
+		if (strcmp(compared, wanted))
+			continue;
+		scan->chosen[i] = true;
+		rc = 0;
+	}
+	return rc;
+}
+
+/* A parent has a lower pid than its child until numbers wrap around; a second pass is then needed, seldom more. */
+static void choose_descendants(struct match_scan *scan)
+{
+	const struct procfs *p = &scan->procfs;
+	bool changed;
+	int parent;
+
+	do {
+		changed = false;
+		for (uint32_t i = 0; i < p->nr; i++) {
+			if (scan->chosen[i] || !usable(&p->list[i]))
+				continue;
+			parent = procfs_find(p, p->list[i].parent);
+			if (parent < 0 || !scan->chosen[parent])
+				continue;
+			scan->chosen[i] = changed = true;
+		}
+	} while (changed);
+}
+
+int match_scan_choose(struct match_scan *scan, const struct match *match)
+{
+	int rc = 0;
+
+	memset(scan->chosen, 0, scan->procfs.nr * sizeof(scan->chosen[0]));
+	switch (match->kind) {
+	case MATCH_PID:
+		rc = choose_pid(scan, match->number);
+		break;
+	case MATCH_PORT:
+		rc = choose_port(scan, match->number);
+		break;
+	case MATCH_CGROUP:
+	case MATCH_UNIT:
+		rc = choose_cgroup(scan, match);
+		break;
+	case MATCH_EXE:
+		rc = choose_exe(scan, match->text);
+		break;
+	}
+	if (!rc)
+		choose_descendants(scan);
+	return rc;
+}
+
+static int collect(struct match_scan *scan, const struct match *match, struct match_pids *ret)
+{
+	int rc = match_scan_choose(scan, match);
+	uint32_t nr = 0;
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < scan->procfs.nr; i++)
+		nr += scan->chosen[i];
+	if (nr > MATCH_MAX_PIDS)
+		return -E2BIG;
+	ret->nr = 0;
+	for (uint32_t i = 0; i < scan->procfs.nr; i++)
+		if (scan->chosen[i])
+			ret->pids[ret->nr++] = scan->procfs.list[i].pid;
+	return 0;
+}
+
+int match_resolve(const char *root, const struct match *match, struct match_pids *ret)
+{
+	struct match_scan scan;
+	int rc = match_scan_open(&scan, root);
+
+	if (rc)
+		return rc;
+	want_port(&scan, match);
+	rc = collect(&scan, match, ret);
+	match_scan_close(&scan);
+	return rc;
+}
+
+int match_cgroup(const char *root, const struct match *match, char ret[CONFIG_PATH_SIZE])
+{
+	struct match_scan scan;
+	int rc;
+
+	if (match->kind != MATCH_CGROUP && match->kind != MATCH_UNIT)
+		return -EINVAL;
+	rc = match_scan_open(&scan, root);
+	if (rc)
+		return rc;
+	rc = -ENOENT;
+	for (uint32_t i = 0; rc && i < scan.procfs.nr; i++)
+		if (usable(&scan.procfs.list[i]) && in_cgroup(&scan, scan.procfs.list[i].pid, match, ret))
+			rc = 0;
+	match_scan_close(&scan);
+	return rc;
+}
