@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_check.c - `parties check`: glue; the effective configuration, or the first thing wrong with the file or with the
+ * machine it speaks of.  It needs no rights and writes nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "allocation.h"
+#include "commands.h"
+#include "config.h"
+#include "match.h"
+#include "options.h"
+
+/* 0, or what options_exit takes. */
+static int parse_options(const char **file, int argc, char **argv)
+{
+	const struct option_spec specs[] = {
+		{ "config", 'c', "FILE", OPTION_STRING, file, "the configuration (required)" },
+	};
+	const struct option_table table = {
+		"check", "-c FILE", "Prints the effective configuration, or what is wrong with it and where", specs, 1, 0, 0,
+	};
+	int rc = options_parse(&table, argc, argv);
+
+	if (rc < 0)
+		return rc;
+	return *file ? 0 : options_error(&table, "-c FILE is missing");
+}
+
+static uint32_t assignable_cores(const struct config *config, const struct topology *topology)
+{
+	struct allocation all;
+
+	allocation_init(&all, topology, config->nr_services, config->reserved_cpus);
+	return allocation_count(&all, ALLOCATION_IDLE);
+}
+
+int cmd_check(int argc, char **argv)
+{
+	const char *file = NULL;
+	struct topology topology;
+	struct config config;
+	char error[512];
+	int rc = parse_options(&file, argc, argv);
+
+	if (rc)
+		return options_exit(rc);
+	if (config_load(file, &config, error, sizeof(error))) {
+		fprintf(stderr, "%s\n", error);
+		return EXIT_USAGE;
+	}
+	rc = topology_read("", &topology);
+	if (rc) {
+		fprintf(stderr, "parties check: the topology below /sys/devices/system/cpu: %s; is /sys mounted?\n", strerror(-rc));
+		return EXIT_UNABLE;
+	}
+	if (match_check("", &config, assignable_cores(&config, &topology), error, sizeof(error))) {
+		fprintf(stderr, "%s\n", error);
+		return EXIT_USAGE;
+	}
+	config_print(&config, stdout);
+	return EXIT_OK;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_restore.c - `parties restore`: glue; puts back what a killed run left behind.  How, is machine.c's.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "commands.h"
+#include "machine.h"
+#include "options.h"
+
+int cmd_restore(int argc, char **argv)
+{
+	const struct option_table table = {
+		"restore", "", "Puts every value back that a killed run left changed; safe to repeat", NULL, 0, 0, 0,
+	};
+	char error[512] = "";
+	int rc = options_parse(&table, argc, argv);
+
+	if (rc < 0)
+		return options_exit(rc);
+	rc = machine_restore("", NULL, error, sizeof(error));
+	if (rc < 0) {
+		fprintf(stderr, "parties restore: %s\n", error);
+		return rc == -EBUSY || rc == -EPERM || rc == -EACCES || rc == -EROFS ? EXIT_UNABLE : EXIT_FAILED;
+	}
+	if (rc)
+		printf("%d value%s put back\n", rc, rc == 1 ? "" : "s");
+	else
+		printf("nothing to restore\n");
+	return EXIT_OK;
+}
