@@ -47,7 +47,8 @@ int options_parse_u64(const char *text, uint64_t *ret)
 
 static void print_help(const struct option_table *table)
 {
-	printf("usage: parties %s %s\n%s.\n\n", table->command, table->synopsis, table->purpose);
+	printf("usage: parties %s%s%s\n%s.\n\n", table->command, *table->synopsis ? " " : "", table->synopsis,
+	       table->purpose);
 	for (uint32_t i = 0; i < table->nr_specs; i++) {
 		const struct option_spec *spec = &table->specs[i];
 		char letter[] = { '-', spec->letter, ',', ' ', 0 }, left[64];

@@ -41,8 +41,8 @@ struct option_spec {
 
 struct option_table {
 	const char *command;  /* "run": messages begin with "parties run: " */
-	const char *synopsis; /* what follows the command in the usage line */
-	const char *purpose;  /* one sentence */
+	const char *synopsis; /* what follows the command in the usage line; may be "" */
+	const char *purpose;  /* one sentence without its full stop */
 	const struct option_spec *specs;
 	uint32_t nr_specs;
 	int min_operands, max_operands;
