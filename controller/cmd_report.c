@@ -37,7 +37,8 @@ static int read_records(struct report_run *runs, char **names, uint32_t nr)
 			return EXIT_USAGE;
 		}
 		if (runs[i].truncated)
-			fprintf(stderr, "event=line-ignored file=\"%s\" reason=\"the last line is cut off\"\n", names[i]);
+			fprintf(stderr, "event=line-ignored file=\"%s\" reason=\"the last line is cut off\"\n",
+				names[i]);
 		if (!runs[i].totals)
 			fprintf(stderr, "event=no-totals file=\"%s\" reason=\"the run did not end\"\n", names[i]);
 	}
@@ -53,7 +54,7 @@ static int draw(const struct report_run *runs, uint32_t nr, enum figure_format f
 		figure_script(runs, nr, format, script);
 	err = script ? gnuplot_run(script, ret) : -ENOMEM;
 	if (err == -ENOENT)
-		fprintf(stderr, "parties report: gnuplot is missing; install the package gnuplot-nox (.csv needs none)\n");
+		fputs("parties report: gnuplot is missing; install gnuplot-nox (.csv needs none)\n", stderr);
 	else if (err)
 		fprintf(stderr, "parties report: gnuplot failed\n");
 	return err == -ENOENT ? EXIT_UNABLE : err ? EXIT_FAILED : EXIT_OK;
@@ -152,7 +153,7 @@ int cmd_report(int argc, char **argv)
 {
 	const char *path = NULL;
 	const struct option_spec specs[] = {
-		{ "output", 'o', "FILE", OPTION_STRING, &path, "what to write: .html, .svg, .pdf, .png or .csv (required)" },
+		{ "output", 'o', "FILE", OPTION_STRING, &path, "an .html, .svg, .pdf, .png or .csv (required)" },
 	};
 	const struct option_table table = {
 		"report", "RECORD... -o FILE", "Draws records side by side, or writes them as a table", specs, 1, 1,
@@ -166,7 +167,7 @@ int cmd_report(int argc, char **argv)
 	if (!path)
 		return options_exit(options_error(&table, "-o FILE is missing"));
 	if (format_of(path) == REPORT_NR_FORMATS)
-		return options_exit(options_error(&table, "'%s' does not end in .html, .svg, .pdf, .png or .csv", path));
+		return options_exit(options_error(&table, "'%s' ends in none of .html .svg .pdf .png .csv", path));
 	code = read_records(runs, argv + 1, (uint32_t)nr);
 	if (!code)
 		code = make_output(runs, argv + 1, (uint32_t)nr, format_of(path), path);

@@ -248,7 +248,8 @@ static void log_changes(struct run *run)
 	if (lost != run->lost)
 		fprintf(stderr, "event=signal-%s\n", lost ? "lost" : "back");
 	if (failed && !run->failed)
-		fprintf(stderr, "event=apply-failed error=\"%s\" where=\"%s\"\n", strerror(-outcome->error), outcome->where);
+		fprintf(stderr, "event=apply-failed error=\"%s\" where=\"%s\"\n", strerror(-outcome->error),
+			outcome->where);
 	else if (!failed && run->failed)
 		fprintf(stderr, "event=apply-back\n");
 	run->lost = lost;
@@ -308,7 +309,8 @@ static int steer(struct run *run)
 		err = loop_run(&run->loop, run->for_ns, on_tick, run);
 	run->own_ns = own_cpu_ns() - run->own_ns;
 	run->bpf_ns = sensor_ebee_bpf_ns(run->sensor) - run->bpf_ns;
-	fprintf(stderr, "event=end reason=\"%s\"\n", err < 0 ? strerror(-err) : err > 0 ? strsignal(err) : "time is up");
+	fprintf(stderr, "event=end reason=\"%s\"\n",
+		err < 0 ? strerror(-err) : err > 0 ? strsignal(err) : "time is up");
 	return err < 0 ? err : 0;
 }
 
@@ -331,7 +333,8 @@ static int finish(struct run *run, int run_err)
 	err = record_close(run->record);
 	run->record = NULL;
 	if (err)
-		code = fail(code ? code : EXIT_FAILED, "the record %s is incomplete: %s", run->record_path, strerror(-err));
+		code = fail(code ? code : EXIT_FAILED, "the record %s is incomplete: %s", run->record_path,
+			    strerror(-err));
 	status_summary(&run->tick, &totals, stdout);
 	if (run->bpf_ns == 0)
 		printf("  (own cost without the kernel programs: sysctl kernel.bpf_stats_enabled=1 counts them)\n");

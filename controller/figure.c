@@ -82,7 +82,7 @@ static void write_data(const struct report_run *run, uint32_t index, FILE *out)
 			double max_rps = run->services[s].max_rps;
 
 			/* The first tick has no window behind it, so it has cores but no load. */
-			put(out, run->ticks[i].window_s > 0 && max_rps > 0 ? 100 * p->value[REPORT_RPS] / max_rps : NAN);
+			put(out, run->ticks[i].window_s > 0 ? 100 * p->value[REPORT_RPS] / max_rps : NAN);
 			put(out, latency_ms(p));
 			put(out, p->value[REPORT_SLACK] < 0 ? latency_ms(p) : NAN);
 			put(out, p->value[REPORT_CORES]);
@@ -93,6 +93,17 @@ static void write_data(const struct report_run *run, uint32_t index, FILE *out)
 		fputc('\n', out);
 	}
 	fputs("END_OF_DATA\n", out);
+}
+
+/* A panel's heading and axis, NAN for as far as the data goes; its curves follow. */
+static void begin_plot(FILE *out, const char *heading, double low, double high, bool log_axis)
+{
+	fprintf(out, "set label 3 '%s' at graph 0, graph 1.08 left\n", heading);
+	fprintf(out, "%s logscale y\n", log_axis ? "set" : "unset");
+	if (isnan(high))
+		fprintf(out, "set yrange [%.9g:*]\nplot \\\n", low);
+	else
+		fprintf(out, "set yrange [%.9g:%.9g]\nplot \\\n", low, high);
 }
 
 /* One curve of a `plot` command. */
@@ -139,12 +150,13 @@ static void end_plot(FILE *out)
 static void plot_load(const struct report_run *run, uint32_t index, const struct axes *axes, FILE *out)
 {
 	(void)axes;
-	fputs("set label 3 'load [% of its maximum]' at graph 0, graph 1.08 left\nset yrange [0:105]\nplot \\\n", out);
+	begin_plot(out, "load [% of its maximum]", 0, 105, false);
 	for (uint32_t s = 0; s < run->nr_services; s++) {
 		char title[CONFIG_NAME_SIZE + 64];
 		double max_rps = run->services[s].max_rps;
 
-		snprintf(title, sizeof(title), "%s (max %.*f/s)", run->services[s].name, max_rps < 100 ? 1 : 0, max_rps);
+		snprintf(title, sizeof(title), "%s (max %.*f/s)", run->services[s].name,
+			 max_rps < 100 ? 1 : 0, max_rps);
 		curve(out, index, column(s, DATA_LOAD), "lines lw 1.5", colors[s % NR_COLORS], title);
 	}
 	end_plot(out);
@@ -152,8 +164,7 @@ static void plot_load(const struct report_run *run, uint32_t index, const struct
 
 static void plot_latency(const struct report_run *run, uint32_t index, const struct axes *axes, FILE *out)
 {
-	fprintf(out, "set label 3 'latency [ms]' at graph 0, graph 1.08 left\nset logscale y\nset yrange [%.9g:%.9g]\nplot \\\n",
-		axes->low_ms, axes->high_ms);
+	begin_plot(out, "latency [ms]", axes->low_ms, axes->high_ms, true);
 	for (uint32_t s = 0; s < run->nr_services; s++) {
 		const struct report_service *service = &run->services[s];
 		const char *color = colors[s % NR_COLORS];
@@ -169,14 +180,12 @@ static void plot_latency(const struct report_run *run, uint32_t index, const str
 	}
 	fprintf(out, "\tkeyentry with points pt 7 ps 0.4 lc rgb '%s' title 'target missed', \\\n", LATE_COLOR);
 	end_plot(out);
-	fputs("unset logscale y\n", out);
 }
 
 static void plot_cores(const struct report_run *run, uint32_t index, const struct axes *axes, FILE *out)
 {
 	(void)axes;
-	fprintf(out, "set label 3 'cores' at graph 0, graph 1.08 left\nset yrange [0:%g]\nplot \\\n",
-		run->nr_cores > 0 ? run->nr_cores + 0.5 : 1);
+	begin_plot(out, "cores", 0, run->nr_cores > 0 ? run->nr_cores + 0.5 : 1, false);
 	curve(out, index, column(run->nr_services, 0) + 1, "steps lw 1 dt 3", IDLE_COLOR, "idle");
 	curve(out, index, column(run->nr_services, 0), "steps lw 1.5", BE_COLOR, "best effort");
 	step_curves(out, run, index, DATA_CORES);
@@ -187,9 +196,9 @@ static void plot_speed(const struct report_run *run, uint32_t index, const struc
 {
 	(void)axes;
 	if (run->speed == REPORT_SPEED_KHZ)
-		fputs("set label 3 'speed [GHz]' at graph 0, graph 1.08 left\nset yrange [0:*]\nplot \\\n", out);
+		begin_plot(out, "speed [GHz]", 0, NAN, false);
 	else
-		fputs("set label 3 'speed [% of the time on its cores]' at graph 0, graph 1.08 left\nset yrange [0:105]\nplot \\\n", out);
+		begin_plot(out, "speed [% of the time on its cores]", 0, 105, false);
 	step_curves(out, run, index, DATA_SPEED);
 	end_plot(out);
 }
@@ -216,8 +225,8 @@ static void write_head(const struct report_run *run, double left, double height_
 	const json_t *t = run->totals;
 	const char *source = json_string_value(json_object_get(t, "energy_source"));
 
-	fprintf(out, "set label 1 '%s, %s, on %s (%g cores)' at screen %.4f, screen %.4f left font ',13'\n", run->policy,
-		run->mode, run->host, run->nr_cores, left, 1 - 16 / height_px);
+	fprintf(out, "set label 1 '%s, %s, on %s (%g cores)' at screen %.4f, screen %.4f left font ',13'\n",
+		run->policy, run->mode, run->host, run->nr_cores, left, 1 - 16 / height_px);
 	fprintf(out, "set label 2 '");
 	if (t)
 		fprintf(out, "violated %.2f %% of the time, %.0f core seconds, %.0f J %s, best-effort work %.1f",
@@ -238,14 +247,14 @@ static void write_column(const struct report_run *run, uint32_t index, uint32_t 
 	panel_fn panels[4];
 	uint32_t nr = panels_of(run, panels);
 
-	fprintf(out, "set xrange [0:%.9g]\nset lmargin at screen %.4f\nset rmargin at screen %.4f\n", axes->time_s, left,
-		right);
+	fprintf(out, "set xrange [0:%.9g]\nset lmargin at screen %.4f\nset rmargin at screen %.4f\n", axes->time_s,
+		left, right);
 	write_head(run, left, height_px, out);
 	for (uint32_t p = 0; p < nr; p++) {
 		double top = 1 - (HEAD_PX + p * PANEL_PX) / height_px, bottom = top - (PANEL_PX - GAP_PX) / height_px;
 
-		fprintf(out, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset key at screen %.4f, screen %.4f\n",
-			top, bottom, right + 0.01 / nr_runs, top);
+		fprintf(out, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", top, bottom);
+		fprintf(out, "set key at screen %.4f, screen %.4f\n", right + 0.01 / nr_runs, top);
 		if (p + 1 < nr)
 			fputs("set format x ''\nunset xlabel\n", out);
 		else
@@ -269,13 +278,11 @@ void figure_script(const struct report_run *runs, uint32_t nr_runs, enum figure_
 		write_data(&runs[i], i, out);
 	}
 	height = HEAD_PX + nr_panels * PANEL_PX + FOOT_PX;
-	if (format == FIGURE_SVG)
-		fprintf(out, "set terminal svg size %u,%u noenhanced font 'sans-serif,11' background 'white'\n", width, height);
-	else if (format == FIGURE_PNG)
-		fprintf(out, "set terminal pngcairo size %u,%u noenhanced font 'sans,11' background 'white'\n", width, height);
+	if (format == FIGURE_PDF)
+		fprintf(out, "set terminal pdfcairo size %.2fin,%.2fin", width / 96.0, height / 96.0);
 	else
-		fprintf(out, "set terminal pdfcairo size %.2fin,%.2fin noenhanced font 'sans,11' background 'white'\n",
-			width / 96.0, height / 96.0);
+		fprintf(out, "set terminal %s size %u,%u", format == FIGURE_SVG ? "svg" : "pngcairo", width, height);
+	fputs(" noenhanced font 'sans-serif,11' background 'white'\n", out);
 	fputs("set datafile missing 'NaN'\nset multiplot\nset key left top Left reverse samplen 2 font ',10'\n"
 	      "set grid lc rgb '#dddddd' lt 1\nset border 3\nset tics nomirror out\nset format y '%g'\n", out);
 	for (uint32_t i = 0; i < nr_runs; i++)

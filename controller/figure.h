@@ -11,7 +11,7 @@
 enum { FIGURE_MAX_RUNS = 4 };
 enum figure_format { FIGURE_SVG, FIGURE_PNG, FIGURE_PDF };
 
-/* The whole script, data included; gnuplot then writes the picture to its standard output. 1 .. FIGURE_MAX_RUNS runs. */
+/* The whole script, data included, for 1 .. FIGURE_MAX_RUNS runs; gnuplot writes the picture to its standard output. */
 void figure_script(const struct report_run *runs, uint32_t nr_runs, enum figure_format format, FILE *out);
 
 #endif

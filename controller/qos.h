@@ -21,7 +21,7 @@ void qos_judge_window(const struct sample *sample, uint64_t target_ns, bool lost
 
 /* The window shows a slack: something completed, or something is overdue, or nothing was asked. */
 bool qos_has_slack(const struct policy_service *service);
-/* That slack; an idle service has all of it, a stalled one the (negative) slack of its oldest request. 0 without one. */
+/* That slack, or 0: an idle service has all of it, a stalled one the (negative) slack of its oldest request. */
 int32_t qos_slack_permille(const struct policy_service *service);
 
 #endif

@@ -113,9 +113,9 @@ static json_t *machine_json(const struct tick *tick, const char *machine)
 
 	uname(&uts);
 	cpulist_format(&tick->topology->online, cpus, sizeof(cpus));
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "host", uts.nodename, "kernel", uts.release, "cpus", cpus,
-			 "cores", (int)tick->topology->nr_cores, "assignable_cores", (int)tick->report.view.nr_cores,
-			 "knobs", machine, "speed", ladder_json(tick->ladder));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "host", uts.nodename, "kernel", uts.release, "cpus",
+			 cpus, "cores", (int)tick->topology->nr_cores, "assignable_cores",
+			 (int)tick->report.view.nr_cores, "knobs", machine, "speed", ladder_json(tick->ladder));
 }
 
 /* The configuration in its own format, so that a record can be run again. */
@@ -143,8 +143,8 @@ static json_t *config_json(const struct config *config)
 		const struct config_service *s = &config->services[i];
 
 		json_array_append_new(services, json_pack("{s:s, s:f, s:f, s:i, s:i}", "name", s->name, "percentile",
-							  s->percentile_permille / 10.0, "target_us", us(s->target_ns),
-							  "cores_min", (int)s->cores_min, "cores_max", (int)s->cores_max));
+				      s->percentile_permille / 10.0, "target_us", us(s->target_ns), "cores_min",
+				      (int)s->cores_min, "cores_max", (int)s->cores_max));
 	}
 	for (uint32_t i = 0; i < config->nr_batches; i++)
 		json_array_append_new(batches, json_string(config->batches[i].name));
@@ -204,11 +204,12 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 	json_t *ret;
 
 	ret = json_pack("{s:s, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-			tick->config->services[i].name, "arrivals", (json_int_t)s->nr_arrived, "completed", (json_int_t)n,
-			"rps", window_s > 0 ? s->nr_arrived / window_s : 0.0, "mean_us", latency(s->mean_ns, n), "p50_us",
-			latency(s->p50_ns, n), "p95_us", latency(s->p95_ns, n), "p99_us", latency(s->p99_ns, n),
-			"total_p99_us", latency(s->total_p99_ns, n), "residency_p99_us", latency(s->residency_p99_ns, n),
-			"service_p99_us", latency(s->service_p99_ns, n), "steer_us", latency(seen->latency_ns, n));
+			tick->config->services[i].name, "arrivals", (json_int_t)s->nr_arrived, "completed",
+			(json_int_t)n, "rps", window_s > 0 ? s->nr_arrived / window_s : 0.0, "mean_us",
+			latency(s->mean_ns, n), "p50_us", latency(s->p50_ns, n), "p95_us", latency(s->p95_ns, n),
+			"p99_us", latency(s->p99_ns, n), "total_p99_us", latency(s->total_p99_ns, n),
+			"residency_p99_us", latency(s->residency_p99_ns, n), "service_p99_us",
+			latency(s->service_p99_ns, n), "steer_us", latency(seen->latency_ns, seen->nr_completed));
 	json_object_update_new(ret, json_pack("{s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:f, s:f, s:f}", "in_flight",
 			(json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns), "over_target",
 			(json_int_t)s->nr_over_target, "late", (json_int_t)s->nr_late, "listen_drops",
@@ -258,9 +259,11 @@ int record_tick(struct record *r, const struct tick *tick)
 			 "services", services, "action", action_json(tick), "outcome", "error", report->outcome.error,
 			 "writes", (json_int_t)report->outcome.nr_writes, "where", report->outcome.where);
 	if (tick->steer && tick->started) {
-		json_object_set_new(line, "be", json_pack("{s:i}", "cores",
-				    (int)allocation_count(&tick->allocation, ALLOCATION_BE)));
-		json_object_set_new(line, "idle_cores", json_integer(allocation_count(&tick->allocation, ALLOCATION_IDLE)));
+		uint32_t be = allocation_count(&tick->allocation, ALLOCATION_BE);
+		uint32_t idle = allocation_count(&tick->allocation, ALLOCATION_IDLE);
+
+		json_object_set_new(line, "be", json_pack("{s:i}", "cores", (int)be));
+		json_object_set_new(line, "idle_cores", json_integer(idle));
 	}
 	return write_line(r, line);
 }
@@ -270,8 +273,8 @@ static json_t *totals_json(const struct record_totals *t)
 	json_t *services = json_array(), *ret;
 
 	for (uint32_t i = 0; i < t->nr_services; i++)
-		json_array_append_new(services, json_pack("{s:s, s:I, s:f, s:f}", "name", t->services[i].name, "requests",
-				      (json_int_t)t->services[i].nr_requests, "late_requests_pct",
+		json_array_append_new(services, json_pack("{s:s, s:I, s:f, s:f}", "name", t->services[i].name,
+				      "requests", (json_int_t)t->services[i].nr_requests, "late_requests_pct",
 				      t->services[i].late_requests_pct, "violated_windows_pct",
 				      t->services[i].violated_windows_pct));
 	ret = json_pack("{s:b, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f}", "totals", 1, "duration_s", t->duration_s,

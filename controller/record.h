@@ -18,7 +18,7 @@ struct record;
 struct record_totals {
 	double violated_windows_pct;  /* judged windows, METRICS */
 	double raw_violated_pct;      /* raw windows with N >= 200 */
-	double late_requests_pct;     /* worst service; completions only where the age of requests in flight is unknown */
+	double late_requests_pct;     /* worst service; completions only where ages in flight are unknown */
 	uint32_t nr_services;
 	struct record_service_totals {
 		const char *name;
@@ -28,7 +28,7 @@ struct record_totals {
 	double core_seconds, energy_j;
 	const char *energy_source;    /* "modelled" or "measured" */
 	double be_work, be_core_seconds;
-	double own_cpu_pct;           /* of one core; the controller itself, BPF programs included where they can be read */
+	double own_cpu_pct;           /* of one core; BPF programs included where the kernel counts them */
 	double duration_s, mean_speed; /* mean_speed: kHz or permille, weighted by cores */
 	uint64_t nr_ticks, nr_overruns, nr_moves, nr_infeasible;
 };

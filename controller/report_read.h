@@ -13,12 +13,13 @@
 
 #include "config.h"
 
-/* A service's numbers in one tick; report_column_name gives the record's own names.  NAN where a record has null or nothing. */
+/* A service's numbers in one tick, named as in the record; NAN where that has null or nothing. */
 enum report_column {
 	REPORT_ARRIVALS, REPORT_COMPLETED, REPORT_RPS, REPORT_MEAN_US, REPORT_P50_US, REPORT_P95_US, REPORT_P99_US,
 	REPORT_TOTAL_P99_US, REPORT_RESIDENCY_P99_US, REPORT_SERVICE_P99_US, REPORT_STEER_US, REPORT_IN_FLIGHT,
-	REPORT_OLDEST_US, REPORT_OVER_TARGET, REPORT_LATE, REPORT_LISTEN_DROPS, REPORT_SLACK, REPORT_CORES, REPORT_SPEED,
-	REPORT_KHZ, REPORT_PERMILLE, REPORT_CPU_S, REPORT_RUN_DELAY_S, REPORT_THROTTLED_S, REPORT_NR_COLUMNS
+	REPORT_OLDEST_US, REPORT_OVER_TARGET, REPORT_LATE, REPORT_LISTEN_DROPS, REPORT_SLACK, REPORT_CORES,
+	REPORT_SPEED, REPORT_KHZ, REPORT_PERMILLE, REPORT_CPU_S, REPORT_RUN_DELAY_S, REPORT_THROTTLED_S,
+	REPORT_NR_COLUMNS
 };
 const char *report_column_name(enum report_column column);
 
@@ -56,8 +57,8 @@ struct report_run {
 };
 
 /*
- * `name` is what messages call the stream.  0, or -EINVAL / -ENOMEM with "name:line: reason" in `error`.  Text that ends
- * up in figures is reduced to plain characters.  Release with report_free.
+ * `name` is what messages call the stream.  0, or -EINVAL with "name:line: reason" in `error`.  Text that ends up in
+ * figures is reduced to plain characters.  Release with report_free.
  */
 int report_read(FILE *in, const char *name, struct report_run *ret, char *error, size_t error_size);
 void report_free(struct report_run *run);

@@ -159,8 +159,8 @@ void report_write_html(const struct report_run *runs, const char *const *names, 
 	for (uint32_t r = 0; r < nr_runs; r++) {
 		fputs("<th>", out);
 		html_text(out, names[r]);
-		fprintf(out, "<br>%s, %s, seed %llu%s</th>", runs[r].policy, runs[r].mode, (unsigned long long)runs[r].seed,
-			runs[r].totals ? "" : " (did not end: no totals)");
+		fprintf(out, "<br>%s, %s, seed %llu%s</th>", runs[r].policy, runs[r].mode,
+			(unsigned long long)runs[r].seed, runs[r].totals ? "" : " (did not end: no totals)");
 	}
 	fputs("</tr>\n", out);
 	html_totals(runs, nr_runs, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * report_write.h - records as a table (CSV, RFC 4180) and as a page (HTML with the figure inside).  Port: writes to a stream.
+ * report_write.h - records as a table (CSV, RFC 4180) and as a page (HTML with the figure inside).  Port: writes to a
+ * stream.
  */
 #ifndef PARTIES_REPORT_WRITE_H
 #define PARTIES_REPORT_WRITE_H

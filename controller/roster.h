@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * roster.h - which processes are each service and batch right now, and telling sensor and machine when that changes.  Glue.
+ * roster.h - which processes are each service and batch right now, and telling sensor and machine when that changes.
+ * Glue.
  */
 #ifndef PARTIES_ROSTER_H
 #define PARTIES_ROSTER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * status.h - a run for human eyes: one line per second, and a summary.  Port: writes to a file descriptor, never waits for
- * its reader.
+ * status.h - a run for human eyes: one line per second, and a summary.  Port: writes to a file descriptor and never
+ * waits for its reader.
  */
 #ifndef PARTIES_STATUS_H
 #define PARTIES_STATUS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fake_run.h - a machine of six cores, two services, a scripted sensor and an actuator that only remembers, for tests of
- * the tick and of what reads it.
+ * fake_run.h - a machine of six cores, two services, a scripted sensor and an actuator that only remembers: for tests
+ * of the tick and of what reads it.
  */
 #ifndef PARTIES_FAKE_RUN_H
 #define PARTIES_FAKE_RUN_H
@@ -102,8 +102,8 @@ static inline void fake_decide(struct fake_run *run, uint32_t first, uint32_t se
 static inline void fake_start(struct fake_run *run, const struct policy_ops *policy)
 {
 	*run = (struct fake_run){
-		.config = { .file = "two.conf", .policy = "static", .interval_ns = 500 * MS, .seed = 7, .nr_services = 2,
-			    .nr_batches = 1 },
+		.config = { .file = "two.conf", .policy = "static", .interval_ns = 500 * MS, .seed = 7,
+			    .nr_services = 2, .nr_batches = 1 },
 		.topology = { .nr_cores = 6 },
 		.ladder = { SPEED_FREQ, 3, 2, { 1500000, 2000000, 2450000 } },
 	};
@@ -118,7 +118,8 @@ static inline void fake_start(struct fake_run *run, const struct policy_ops *pol
 		s->cores_max = 5;
 		run->samples[i] = (struct sample){
 			.window_ns = 500 * MS, .nr_arrived = 300, .nr_completed = 300, .mean_ns = 2 * MS,
-			.p50_ns = 2 * MS, .p95_ns = 3 * MS, .p99_ns = 4 * MS, .total_p99_ns = 5 * MS, .steer_ns = 4 * MS,
+			.p50_ns = 2 * MS, .p95_ns = 3 * MS, .p99_ns = 4 * MS, .total_p99_ns = 5 * MS,
+			.steer_ns = 4 * MS,
 			.residency_p99_ns = 1 * MS, .service_p99_ns = 3 * MS, .nr_in_flight = 1, .oldest_ns = 1 * MS,
 			.cpu_ns = 600 * MS,
 		};

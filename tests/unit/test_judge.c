@@ -150,7 +150,7 @@ static void energy_follows_the_model_of_one_core(void **state)
 	struct totals t = { 0 };
 
 	(void)state;
-	view.services[0] = (struct policy_service){ .target_ns = 1, .cpu_ns = SECOND, .have = { .cores = 2, .speed = 1 } };
+	view.services[0] = (struct policy_service){ .target_ns = 1, .cpu_ns = SECOND, .have = { 2, 0, 1 } };
 	totals_add(&t, &config, &ladder, &view, &sample, true);
 	/* one core busy at 3 GHz (5.6 W), one idle (0.4 W), two parked (0.1 W each), best effort left out */
 	assert_float_equal(t.energy_j, 5.6 + 0.4 + 0.2, 0.02);

@@ -22,8 +22,8 @@ static struct policy_service judge(struct sample s, uint64_t target_ns)
 static void a_window_of_two_hundred_completions_is_fresh_and_one_less_is_thin(void **state)
 {
 	(void)state;
-	assert_int_equal(judge((struct sample){ .nr_arrived = 200, .nr_completed = 200 }, 25 * MS).signal, POLICY_FRESH);
-	assert_int_equal(judge((struct sample){ .nr_arrived = 200, .nr_completed = 199 }, 25 * MS).signal, POLICY_THIN);
+	assert_int_equal(judge((struct sample){ .nr_completed = 200 }, 25 * MS).signal, POLICY_FRESH);
+	assert_int_equal(judge((struct sample){ .nr_completed = 199 }, 25 * MS).signal, POLICY_THIN);
 }
 
 static void nothing_asked_and_nothing_in_flight_is_idle_with_all_its_slack(void **state)

@@ -278,19 +278,21 @@ static void a_limit_reached_in_the_middle_of_a_line_leaves_whole_lines(void **st
 	assert_in_range(nr_lines, 2, 9);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_header_says_on_what_machine_and_with_which_settings, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_tick_tells_what_was_seen_and_what_is_in_force, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(totals_come_last_with_the_agreed_names, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_latency_without_requests_is_null_not_zero, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(observing_shows_no_cores_because_nobody_is_confined, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_path_that_cannot_be_written_is_refused_at_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_run_that_never_starts_costs_nobody_a_record, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_longer_record_of_an_earlier_run_is_replaced_whole, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_full_device_is_reported_once_at_the_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_limit_reached_in_the_middle_of_a_line_leaves_whole_lines, set_up, tear_down),
+		TEST(a_header_says_on_what_machine_and_with_which_settings),
+		TEST(a_tick_tells_what_was_seen_and_what_is_in_force),
+		TEST(totals_come_last_with_the_agreed_names),
+		TEST(a_latency_without_requests_is_null_not_zero),
+		TEST(observing_shows_no_cores_because_nobody_is_confined),
+		TEST(a_path_that_cannot_be_written_is_refused_at_once),
+		TEST(a_run_that_never_starts_costs_nobody_a_record),
+		TEST(a_longer_record_of_an_earlier_run_is_replaced_whole),
+		TEST(a_full_device_is_reported_once_at_the_end),
+		TEST(a_limit_reached_in_the_middle_of_a_line_leaves_whole_lines),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -272,19 +272,21 @@ static void hostile_names_cannot_break_out_of_the_script(void **state)
 	report_free(&run);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_written_run_reads_back_as_it_was, set_up, tear_down),
+		TEST(a_written_run_reads_back_as_it_was),
 		cmocka_unit_test(a_bad_line_is_named_with_its_number),
 		cmocka_unit_test(what_is_no_record_is_refused),
 		cmocka_unit_test(a_last_line_cut_off_is_left_out),
 		cmocka_unit_test(null_and_missing_numbers_are_not_zero),
-		cmocka_unit_test_setup_teardown(a_table_has_a_row_for_each_tick_and_service, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(figures_are_drawn_in_every_format, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_page_stands_alone_and_holds_figure_and_totals, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(without_gnuplot_a_figure_is_refused_but_a_table_is_not, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_bad_record_leaves_no_output_and_no_remains, set_up, tear_down),
+		TEST(a_table_has_a_row_for_each_tick_and_service),
+		TEST(figures_are_drawn_in_every_format),
+		TEST(a_page_stands_alone_and_holds_figure_and_totals),
+		TEST(without_gnuplot_a_figure_is_refused_but_a_table_is_not),
+		TEST(a_bad_record_leaves_no_output_and_no_remains),
 		cmocka_unit_test(hostile_names_cannot_break_out_of_the_script),
 	};
 

@@ -246,23 +246,25 @@ static void a_real_policy_runs_a_long_load_without_a_refused_decision(void **sta
 	assert_true(run.tick.totals.nr_moves > 100);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_first_tick_reads_asks_for_the_start_and_applies_it, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(later_ticks_read_then_step_then_apply, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_view_shows_what_was_in_force_and_adds_up, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_failed_write_keeps_the_old_allocation_and_tells_the_policy, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_start_that_failed_is_tried_again, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_decision_that_loses_a_core_is_never_applied, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(observing_decides_and_applies_nothing, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_lost_signal_is_seen_as_lost_and_ends_the_run_when_it_stays, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_good_window_forgives_a_lost_signal, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_actuator_that_always_fails_ends_the_run, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_window_far_from_its_length_is_discarded, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(cores_never_overlap_and_never_vanish_whatever_is_decided, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(totals_name_every_service_and_the_worst_share, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_real_policy_runs_a_long_load_without_a_refused_decision, set_up, tear_down),
+		TEST(the_first_tick_reads_asks_for_the_start_and_applies_it),
+		TEST(later_ticks_read_then_step_then_apply),
+		TEST(the_view_shows_what_was_in_force_and_adds_up),
+		TEST(a_failed_write_keeps_the_old_allocation_and_tells_the_policy),
+		TEST(a_start_that_failed_is_tried_again),
+		TEST(a_decision_that_loses_a_core_is_never_applied),
+		TEST(observing_decides_and_applies_nothing),
+		TEST(a_lost_signal_is_seen_as_lost_and_ends_the_run_when_it_stays),
+		TEST(one_good_window_forgives_a_lost_signal),
+		TEST(an_actuator_that_always_fails_ends_the_run),
+		TEST(a_window_far_from_its_length_is_discarded),
+		TEST(cores_never_overlap_and_never_vanish_whatever_is_decided),
+		TEST(totals_name_every_service_and_the_worst_share),
+		TEST(a_real_policy_runs_a_long_load_without_a_refused_decision),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
