@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * frequency.h - the speed of CPUs.  Port to libcpupower, which knows the sysfs of "/" only.
+ *
+ * Where the governor `userspace` is there, a speed is set exactly; otherwise the highest speed is capped.  CPUs that the
+ * hardware clocks together are one domain and run at the fastest speed that one of them is to have.
+ */
+#ifndef PARTIES_FREQUENCY_H
+#define PARTIES_FREQUENCY_H
+
+#include "cpulist.h"
+#include "journal.h"
+#include "knob.h"
+
+struct frequency;
+
+/*
+ * Finds the domains of `cpus` and the ladder; writes nothing.  -ENODEV: no cpufreq (virtual machines, containers), or not
+ * for all of `cpus`.  The caller closes.
+ */
+int frequency_open(struct frequency **ret, const struct cpulist *cpus);
+/* kHz: the listed speeds, or 100 MHz steps; a boost speed is one step above nominal. */
+const struct speed_ladder *frequency_ladder(const struct frequency *f);
+/* "userspace" or "cap". */
+const char *frequency_method(const struct frequency *f);
+/* Journals governor, speed and limits of every domain. */
+int frequency_journal(const struct frequency *f, struct journal *j);
+/* Takes control: the widest limits, and the governor.  On failure *ret tells why. */
+int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret);
+/* khz_by_cpu[cpu] for every CPU of the domains.  On failure *ret tells why and the caller rolls `u` back. */
+int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], struct undo *u,
+		    struct outcome *ret);
+/* NULL is fine. */
+void frequency_close(struct frequency *f);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * group.c - makes, adopts, fills and reads the control groups of one service or batch.  Port.
+ * What CPUs and time it gets is decided in machine.c and written by cpuset.c and bandwidth.c.
+ */
+#include "group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tasks.h"
+
+static bool is_v2(const struct group *g, enum cgroup_kind kind)
+{
+	return g->places[kind].mount && g->places[kind].mount->version == 2;
+}
+
+/* Version 1 says THAWED, FREEZING or FROZEN; version 2 says 0 or 1 and freezes a moment later. */
+static bool same_freezer(const char *have, const char *want)
+{
+	return !strcmp(have, want) || (!strcmp(want, "FROZEN") && !strcmp(have, "FREEZING"));
+}
+
+static const struct knob_kind kind_freezer = { knob_write, same_freezer };
+
+void group_init(struct group *g)
+{
+	memset(g, 0, sizeof(*g));
+	g->bandwidth.limit.fd = g->bandwidth.period.fd = g->freezer.fd = g->usage.fd = g->stat.fd = -1;
+}
+
+/* Limits of a parent bind its children on version 1, so only a group without children is adopted there. */
+static bool can_adopt(const char *dir, int version)
+{
+	struct stat st;
+
+	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (version == 2 || st.st_nlink <= 2);
+}
+
+static int plan_place(struct group *g, enum cgroup_kind kind, const char *adopt, const struct cgroup_mounts *mounts)
+{
+	const struct cgroup_mount *mount = &mounts->kinds[kind];
+	struct group_place *place = &g->places[kind];
+	size_t size = sizeof(place->dir);
+	char name[CONFIG_NAME_SIZE];
+
+	memcpy(name, g->name, sizeof(name));
+	place->mount = mount;
+	if (adopt && snprintf(place->dir, size, "%s%s", mount->dir, adopt) < (int)size &&
+	    can_adopt(place->dir, mount->version))
+		return 0;
+	place->own = true;
+	return snprintf(place->dir, size, "%s/" CGROUP_OWN "/%s", mount->dir, name) < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+static bool is_needed(const struct group *g, enum cgroup_kind kind, const struct cgroup_mounts *mounts)
+{
+	if (!mounts->kinds[kind].version)
+		return false;
+	if (kind == CGROUP_CPUSET)
+		return true;
+	if (kind == CGROUP_FREEZER)
+		return g->is_batch;
+	return !g->is_batch && (kind == CGROUP_CPUACCT || g->has_bandwidth);
+}
+
+int group_plan(struct group *g, const struct machine_group *what, bool is_batch, bool bandwidth,
+	       const struct cgroup_mounts *mounts, char *error, size_t error_size)
+{
+	int err = 0;
+
+	snprintf(g->name, sizeof(g->name), "%s", what->name);
+	g->is_batch = is_batch;
+	g->has_bandwidth = bandwidth && !is_batch;
+	g->target_ns = what->target_ns;
+	g->pids = *what->pids;
+	if (!g->name[0] || g->name[0] == '.' || strpbrk(g->name, "/\t\n")) {
+		snprintf(error, error_size, "\"%s\" cannot be the name of a control group", g->name);
+		return -EINVAL;
+	}
+	if (what->cgroup && (what->cgroup[0] != '/' || !what->cgroup[1])) {
+		snprintf(error, error_size, "%s: control group \"%s\" cannot be adopted: name one below the root, as /name", g->name,
+			 what->cgroup);
+		return -EINVAL;
+	}
+	if (is_batch && !mounts->kinds[CGROUP_FREEZER].version) {
+		snprintf(error, error_size, "%s: best effort without a core must be frozen and there is no freezer: mount the "
+			 "freezer controller or cgroup2", g->name);
+		return -ENOTSUP;
+	}
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
+		if (is_needed(g, kind, mounts))
+			err = plan_place(g, kind, what->cgroup, mounts);
+	if (err)
+		snprintf(error, error_size, "%s: the path of its control group is too long", g->name);
+	return err;
+}
+
+/* The first place with the same directory does the work for co-mounted controllers. */
+static bool is_first(const struct group *g, enum cgroup_kind kind)
+{
+	for (enum cgroup_kind other = 0; other < kind; other++)
+		if (g->places[other].mount && !strcmp(g->places[other].dir, g->places[kind].dir))
+			return false;
+	return g->places[kind].mount;
+}
+
+static int make_dir(const struct cgroup_mount *mount, const char *name, struct journal *j)
+{
+	struct journal_entry entry = { .kind = JOURNAL_GROUP };
+	struct stat st;
+	int err;
+
+	snprintf(entry.path, sizeof(entry.path), "%.400s/%.80s", mount->dir, name);
+	snprintf(entry.text, sizeof(entry.text), "%s", mount->dir);
+	if (stat(entry.path, &st) == 0)
+		return 0;
+	err = journal_add(j, &entry);
+	if (!err)
+		err = journal_sync(j);
+	return err ? err : cgroup_make(mount, name);
+}
+
+/* Version 2: every group from the mount point down to the parent of `dir` hands out what we use. */
+static int enable_controllers(const struct group *g, const struct group_place *place, struct journal *j, char *error,
+			      size_t error_size)
+{
+	const char *wanted = !is_v2(g, CGROUP_CPU) ? "cpuset" : !is_v2(g, CGROUP_CPUSET) ? "cpu" : "cpuset cpu";
+	struct journal_entry entry = { .kind = JOURNAL_WRITE };
+	char dir[KNOB_PATH_SIZE], missing[64];
+	size_t at = strlen(place->mount->dir);
+	int err = 0;
+
+	while (!err && place->dir[at] == '/') {
+		snprintf(dir, sizeof(dir), "%.*s", (int)at, place->dir);
+		err = cgroup_missing_controllers(dir, wanted, missing, sizeof(missing));
+		if (!err && missing[0]) {
+			snprintf(entry.path, sizeof(entry.path), "%.480s/cgroup.subtree_control", dir);
+			snprintf(entry.text, sizeof(entry.text), "%s", missing);
+			for (char *plus = strchr(entry.text, '+'); plus; plus = strchr(plus, '+'))
+				*plus = '-';
+			err = journal_add(j, &entry);
+			if (!err)
+				err = journal_sync(j);
+			if (!err)
+				err = knob_write_path(entry.path, missing);
+		}
+		at += 1 + strcspn(place->dir + at + 1, "/");
+	}
+	if (err == -EBUSY)
+		snprintf(error, error_size, "%s: %s holds processes itself and so cannot hand out \"%s\": move them to a group below "
+			 "it", g->name, dir, missing);
+	else if (err)
+		snprintf(error, error_size, "%s: cannot enable \"%s\" in %s: %s", g->name, missing, dir, strerror(-err));
+	return err;
+}
+
+static int make_place(struct group *g, enum cgroup_kind kind, struct journal *j, char *error, size_t error_size)
+{
+	const struct group_place *place = &g->places[kind];
+	bool fill = kind == CGROUP_CPUSET && place->mount->version == 1;
+	char parent[KNOB_PATH_SIZE], name[KNOB_PATH_SIZE];
+	int err = 0;
+
+	snprintf(parent, sizeof(parent), "%.400s/" CGROUP_OWN, place->mount->dir);
+	snprintf(name, sizeof(name), CGROUP_OWN "/%s", g->name);
+	if (place->own)
+		err = make_dir(place->mount, CGROUP_OWN, j);
+	if (!err && place->own && fill)
+		err = cpuset_fill(parent, place->mount->dir);
+	if (!err && place->mount->version == 2 && kind <= CGROUP_CPU) {
+		err = enable_controllers(g, place, j, error, error_size);
+		if (err)
+			return err;
+	}
+	if (!err && place->own)
+		err = make_dir(place->mount, name, j);
+	if (!err && place->own && fill)
+		err = cpuset_fill(place->dir, parent);
+	if (err)
+		snprintf(error, error_size, "%s: cannot make %s: %s", g->name, place->dir, strerror(-err));
+	return err;
+}
+
+static uint64_t read_stat(const struct knob *k, const char *key, uint64_t scale)
+{
+	char text[KNOB_TEXT_SIZE];
+	const char *at;
+
+	if (k->fd < 0 || knob_read_all(k, text, sizeof(text)) < 0)
+		return 0;
+	at = key ? strstr(text, key) : text;
+	return at ? strtoull(at + (key ? strlen(key) : 0), NULL, 10) * scale : 0;
+}
+
+static uint64_t read_usage(const struct group *g, const char *root)
+{
+	if (g->usage.fd < 0)
+		return tasks_cpu_ns(root, &g->pids);
+	return is_v2(g, CGROUP_CPUACCT) ? read_stat(&g->usage, "usage_usec ", 1000) : read_stat(&g->usage, NULL, 1);
+}
+
+static uint64_t read_throttled(const struct group *g)
+{
+	return is_v2(g, CGROUP_CPU) ? read_stat(&g->stat, "throttled_usec ", 1000) : read_stat(&g->stat, "throttled_time ", 1);
+}
+
+static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)
+{
+	const struct group_place *p = g->places;
+	int err;
+
+	g->set = cpusets_add(sets, p[CGROUP_CPUSET].mount->dir, p[CGROUP_CPUSET].dir, j);
+	if (g->set < 0)
+		return g->set;
+	if (g->is_batch) {
+		err = knob_open(&g->freezer, &kind_freezer, p[CGROUP_FREEZER].dir,
+				is_v2(g, CGROUP_FREEZER) ? "cgroup.freeze" : "freezer.state");
+		return err ? err : journal_add_knob(j, &g->freezer);
+	}
+	if (g->has_bandwidth) {
+		err = bandwidth_open(&g->bandwidth, p[CGROUP_CPU].mount->version, p[CGROUP_CPU].dir, g->target_ns, j);
+		if (!err)
+			err = knob_open(&g->stat, &knob_plain, p[CGROUP_CPU].dir, "cpu.stat");
+		if (err)
+			return err;
+	}
+	if (!p[CGROUP_CPUACCT].mount)
+		return 0;
+	return knob_open(&g->usage, &knob_plain, p[CGROUP_CPUACCT].dir,
+			 is_v2(g, CGROUP_CPUACCT) ? "cpu.stat" : "cpuacct.usage");
+}
+
+int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
+		size_t error_size)
+{
+	int err = 0;
+
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
+		if (is_first(g, kind))
+			err = make_place(g, kind, j, error, error_size);
+	if (err)
+		return err;
+	err = open_knobs(g, sets, j);
+	if (!err)
+		err = journal_sync(j);
+	if (err) {
+		snprintf(error, error_size, "%s: cannot use its control groups: %s", g->name, strerror(-err));
+		return err;
+	}
+	err = group_adopt(g, root, &g->pids, j);
+	if (err < 0) {
+		snprintf(error, error_size, "%s: cannot move its processes: %s", g->name, strerror(-err));
+		return err;
+	}
+	group_start_usage(g, root);
+	return 0;
+}
+
+int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j)
+{
+	int total = 0;
+
+	g->pids.nr = pids->nr;
+	memmove(g->pids.pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS; kind++) {
+		const struct group_place *place = &g->places[kind];
+		int moved;
+
+		if (!is_first(g, kind) || !place->own)
+			continue;
+		moved = tasks_move_in(root, place->mount, place->dir, &g->pids, j);
+		if (moved < 0)
+			return moved;
+		total = moved > total ? moved : total;
+	}
+	return total;
+}
+
+void group_start_usage(struct group *g, const char *root)
+{
+	g->usage_base_ns = read_usage(g, root);
+	g->throttled_base_ns = read_throttled(g);
+}
+
+void group_usage(struct group *g, const char *root, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
+{
+	uint64_t cpu_ns = read_usage(g, root);
+	uint64_t throttled_ns = read_throttled(g);
+
+	cpu_ns -= cpu_ns > g->usage_base_ns ? g->usage_base_ns : cpu_ns;
+	if (cpu_ns > g->cpu_ns)
+		g->cpu_ns = cpu_ns;
+	*ret_cpu_ns = g->cpu_ns;
+	*ret_throttled_ns = throttled_ns - (throttled_ns > g->throttled_base_ns ? g->throttled_base_ns : throttled_ns);
+}
+
+int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret)
+{
+	const char *word = is_v2(g, CGROUP_FREEZER) ? frozen ? "1" : "0" : frozen ? "FROZEN" : "THAWED";
+
+	return knob_change(u, &g->freezer, word, ret);
+}
+
+void group_close(struct group *g)
+{
+	bandwidth_close(&g->bandwidth);
+	knob_close(&g->freezer);
+	knob_close(&g->usage);
+	knob_close(&g->stat);
+}

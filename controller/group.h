@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * group.h - the control groups of one service or batch, one per hierarchy that is needed.  Port.
+ *
+ * In each hierarchy the group is either adopted (the configuration names it and it is there) or ours
+ * (<mount>/parties/<name>), into which every thread is moved.
+ */
+#ifndef PARTIES_GROUP_H
+#define PARTIES_GROUP_H
+
+#include "bandwidth.h"
+#include "cgroup.h"
+#include "cpuset.h"
+#include "machine.h"
+
+struct group_place {
+	const struct cgroup_mount *mount; /* NULL: not needed here, or the same group as an earlier place */
+	bool own;
+	char dir[KNOB_PATH_SIZE];
+};
+
+struct group {
+	char name[CONFIG_NAME_SIZE];
+	bool is_batch, has_bandwidth;
+	uint64_t target_ns;
+	int set; /* in the cpusets */
+	struct group_place places[CGROUP_NR_KINDS];
+	struct match_pids pids;
+	struct bandwidth bandwidth; /* services, where it stands in for speed */
+	struct knob freezer;        /* batches */
+	struct knob usage, stat;    /* services: CPU time; time throttled.  Closed: not counted here */
+	uint64_t usage_base_ns, throttled_base_ns, cpu_ns;
+};
+
+/*
+ * Where the group will be; touches nothing.  -EINVAL: a name that cannot be a directory, or "/" to adopt.  -ENOTSUP: best
+ * effort cannot be frozen here.  Told in `error`.
+ */
+int group_plan(struct group *g, const struct machine_group *what, bool is_batch, bool bandwidth,
+	       const struct cgroup_mounts *mounts, char *error, size_t error_size);
+/* Journals and makes directories, opens and journals knobs, and moves the processes in.  Told in `error`. */
+int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
+		size_t error_size);
+/* Moves what is new.  Returns how many threads (version 2: processes), or negative errno. */
+int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j);
+/* Counts from now on; group_enter does it too. */
+void group_start_usage(struct group *g, const char *root);
+/* CPU time and time throttled since then.  Without a group's counters: what the living threads used, never less than before. */
+void group_usage(struct group *g, const char *root, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns);
+/* Freezes or thaws.  On failure *ret tells why. */
+int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret);
+void group_init(struct group *g);
+void group_close(struct group *g);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * journal.h - what has to be put back, on disk before anything is changed.  Port.
+ *
+ * <state_dir>/journal is text, one thing a line, fields separated by tabs:
+ *
+ *   parties journal 1
+ *   value  <file> <text>                 the file said this: write it unless it says so now
+ *   write  <file> <text>                 write this, whatever the file says
+ *   group  <dir> <home>                  we made this group; tasks without a line of their own go to <home>
+ *   task   <tid> <start> <dir> <origin>  we moved this task from <origin> into our group <dir>
+ *
+ * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched.  Undoing
+ * goes from the last line to the first and is idempotent: a value that is right, a task that is gone or elsewhere, a
+ * group that is gone are fine.  A last line without a newline was never synced, so its thing was never touched.
+ */
+#ifndef PARTIES_JOURNAL_H
+#define PARTIES_JOURNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "knob.h"
+
+enum { JOURNAL_VERSION = 1, JOURNAL_LINE_SIZE = 2 * KNOB_PATH_SIZE + KNOB_TEXT_SIZE };
+
+enum journal_kind { JOURNAL_VALUE, JOURNAL_WRITE, JOURNAL_GROUP, JOURNAL_TASK };
+
+struct journal_entry {
+	enum journal_kind kind;
+	pid_t tid;                    /* TASK */
+	uint64_t start;               /* TASK: start time in clock ticks, so that a reused number is not taken for it */
+	char path[KNOB_PATH_SIZE];    /* file, or the group's directory */
+	char text[KNOB_TEXT_SIZE];    /* VALUE, WRITE: the text; GROUP: home; TASK: origin */
+};
+
+struct journal;
+
+/* Starts an empty journal.  -EEXIST: one is there that must be undone first. */
+int journal_open(struct journal **ret, const char *state_dir);
+/* -EINVAL: a tab or newline inside a field. */
+int journal_add(struct journal *j, const struct journal_entry *entry);
+/* The file as it is now, as a VALUE. */
+int journal_add_knob(struct journal *j, const struct knob *k);
+int journal_sync(struct journal *j);
+/* Closes the file and leaves it on disk.  NULL is fine. */
+void journal_close(struct journal *j);
+
+/* One line, newline or not.  -EINVAL; *ret untouched then.  The header is not an entry. */
+int journal_parse_line(const char *line, struct journal_entry *ret);
+
+/*
+ * Undoes the journal of `state_dir` and removes it.  Returns how many things were put back, 0 when there is no journal
+ * or all was right, or the first error, told in `error`: then the rest was put back all the same, and the file stays.
+ */
+int journal_undo(const char *root, const char *state_dir, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * knob.c - reads, writes and takes back writes of kernel files.  Port.
+ * It knows no file by name: meaning and order are cpuset.c's, bandwidth.c's and cpufreq.c's.
+ */
+#include "knob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool same_text(const char *have, const char *want)
+{
+	return strcmp(have, want) == 0;
+}
+
+const struct knob_kind knob_plain = { knob_write, same_text };
+
+int knob_open(struct knob *k, const struct knob_kind *kind, const char *dir, const char *file)
+{
+	struct knob new = { .kind = kind };
+
+	if (snprintf(new.path, sizeof(new.path), "%s/%s", dir, file) >= (int)sizeof(new.path))
+		return -ENAMETOOLONG;
+	new.fd = open(new.path, O_RDWR | O_CLOEXEC);
+	if (new.fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM))
+		new.fd = open(new.path, O_RDONLY | O_CLOEXEC); /* the write will say why it cannot */
+	if (new.fd < 0)
+		return -errno;
+	*k = new;
+	return 0;
+}
+
+void knob_close(struct knob *k)
+{
+	if (k->fd >= 0)
+		close(k->fd);
+	k->fd = -1;
+}
+
+int knob_read_all(const struct knob *k, char *text, size_t size)
+{
+	ssize_t len = pread(k->fd, text, size - 1, 0);
+
+	if (len < 0)
+		return -errno;
+	if ((size_t)len == size - 1)
+		return -ENOSPC;
+	text[len] = '\0';
+	return (int)len;
+}
+
+int knob_read(const struct knob *k, char *text, size_t size)
+{
+	int len = knob_read_all(k, text, size);
+
+	if (len >= 0)
+		len = (int)strcspn(text, "\n");
+	if (len >= 0)
+		text[len] = '\0';
+	return len;
+}
+
+int knob_write(const struct knob *k, const char *text)
+{
+	char line[KNOB_TEXT_SIZE + 1];
+	int len = snprintf(line, sizeof(line), "%s\n", text);
+	ssize_t done;
+
+	if (len >= (int)sizeof(line))
+		return -ENOSPC;
+	done = pwrite(k->fd, line, (size_t)len, 0);
+	if (done < 0)
+		return errno == EBADF ? -EROFS : -errno;
+	return done == len ? 0 : -EIO;
+}
+
+static int failed(const struct knob *k, int err, const char *what, const char *text, struct outcome *ret)
+{
+	ret->error = err;
+	snprintf(ret->where, sizeof(ret->where), "%.80s: %s \"%.30s\": %s", k->path, what, text, strerror(-err));
+	return err;
+}
+
+int knob_change(struct undo *u, const struct knob *k, const char *want, struct outcome *ret)
+{
+	char now[KNOB_TEXT_SIZE];
+	int err = knob_read(k, now, sizeof(now));
+
+	if (err < 0)
+		return failed(k, err, "before writing", want, ret);
+	if (k->kind->same(now, want))
+		return 0;
+	if (u->nr == UNDO_MAX_WRITES)
+		return failed(k, -ENOSPC, "too many writes in one step before", want, ret);
+	u->writes[u->nr].knob = k;
+	strcpy(u->writes[u->nr++].before, now);
+	err = k->kind->write(k, want);
+	if (err)
+		return failed(k, err, "writing", want, ret);
+	err = knob_read(k, now, sizeof(now));
+	if (err < 0)
+		return failed(k, err, "reading back", want, ret);
+	if (!k->kind->same(now, want)) {
+		failed(k, -EIO, "wrote", want, ret);
+		snprintf(ret->where + strlen(ret->where), sizeof(ret->where) - strlen(ret->where), ", reads \"%.20s\"", now);
+		return -EIO;
+	}
+	ret->nr_writes++;
+	return 0;
+}
+
+void undo_begin(struct undo *u)
+{
+	u->nr = 0;
+}
+
+int undo_rollback(struct undo *u)
+{
+	int first_err = 0;
+
+	while (u->nr) {
+		const struct undo_write *w = &u->writes[--u->nr];
+		char now[KNOB_TEXT_SIZE];
+		int err = 0;
+
+		if (knob_read(w->knob, now, sizeof(now)) < 0 || !w->knob->kind->same(now, w->before))
+			err = w->knob->kind->write(w->knob, w->before);
+		if (err && !first_err)
+			first_err = err;
+	}
+	return first_err;
+}
+
+int knob_read_path(const char *path, char *text, size_t size)
+{
+	struct knob k = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	int len;
+
+	if (k.fd < 0)
+		return -errno;
+	len = knob_read(&k, text, size);
+	knob_close(&k);
+	return len;
+}
+
+int knob_write_path(const char *path, const char *text)
+{
+	struct knob k = { .fd = open(path, O_WRONLY | O_CLOEXEC) };
+	int err;
+
+	if (k.fd < 0)
+		return -errno;
+	err = knob_write(&k, text);
+	knob_close(&k);
+	return err;
+}

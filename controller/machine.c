@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * machine.c - the actuators behind one door.  Glue: what is there, in which order it is opened, changed and put back.
+ *
+ * One step: freeze best effort that loses its last core, move CPUs, set speeds, thaw.  Every write goes through one undo
+ * log, so a step that fails anywhere leaves nothing behind.  Opening has no undo of its own: what was done so far is in
+ * the journal, and is undone from there just as a killed run is.
+ */
+#include "machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frequency.h"
+#include "group.h"
+#include "lock.h"
+
+enum { MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES, ERROR_SIZE = 256 };
+
+struct machine {
+	char root[KNOB_PATH_SIZE], state_dir[KNOB_PATH_SIZE], describe[160];
+	bool dry;
+	struct topology topology;
+	struct lock lock;
+	struct journal *journal;
+	struct cgroup_mounts mounts;
+	struct cpusets sets;
+	struct frequency *frequency; /* NULL unless it is what speed means here */
+	struct speed_ladder ladder;
+	struct knob online;
+	struct undo undo;
+	uint32_t nr_services, nr_groups; /* services first, then batches */
+	struct group groups[MAX_GROUPS];
+};
+
+static bool has_kind(const struct machine *m, enum cgroup_kind kind)
+{
+	return m->mounts.kinds[kind].version;
+}
+
+static void all_cpus(const struct topology *topo, struct cpulist *ret)
+{
+	cpulist_clear(ret);
+	for (uint32_t i = 0; i < topo->nr_cores; i++)
+		cpulist_or(ret, &topo->cores[i].cpus);
+}
+
+/* The cpuset controller is the one thing that nothing stands in for. */
+static int find_cpuset(struct machine *m, char *error, size_t error_size)
+{
+	struct cpulist cpus, allowed;
+	char text[64];
+	int err = cgroup_read_mounts(m->root, &m->mounts);
+
+	if (err && err != -ENOENT) {
+		snprintf(error, error_size, "cannot read the mounts: %s", strerror(-err));
+		return err;
+	}
+	if (!has_kind(m, CGROUP_CPUSET)) {
+		snprintf(error, error_size, "no cpuset controller here: mount it (mount -t cgroup -o cpuset cpuset DIR, or cgroup2), or "
+			 "use --mode observe");
+		return -ENOTSUP;
+	}
+	err = cpuset_read_effective(m->mounts.kinds[CGROUP_CPUSET].dir, &allowed);
+	if (err == -ENOENT)
+		return 0; /* the root of version 2 may not say */
+	all_cpus(&m->topology, &cpus);
+	cpulist_andnot(&cpus, &allowed);
+	if (!err && cpulist_empty(&cpus))
+		return 0;
+	if (!err && cpulist_format(&cpus, text, sizeof(text)) < 0)
+		snprintf(text, sizeof(text), "some");
+	snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or give it all CPUs",
+		 err ? strerror(-err) : text);
+	return err ? err : -ENOTSUP;
+}
+
+/* libcpupower sees only the sysfs of "/", so a tree has no frequency. */
+static int find_speed(struct machine *m, enum config_speed speed, char *error, size_t error_size)
+{
+	struct cpulist cpus;
+	int err = -ENODEV;
+
+	all_cpus(&m->topology, &cpus);
+	if ((speed == CONFIG_SPEED_AUTO || speed == CONFIG_SPEED_CPUFREQ) && !m->root[0])
+		err = frequency_open(&m->frequency, &cpus);
+	if (!err)
+		m->ladder = *frequency_ladder(m->frequency);
+	else if (speed == CONFIG_SPEED_CPUFREQ) {
+		snprintf(error, error_size, "speed = cpufreq: this machine lets nobody set the speed of its CPUs (%s): use "
+			 "bandwidth or auto", strerror(-err));
+		return -ENOTSUP;
+	} else if (speed != CONFIG_SPEED_NONE && has_kind(m, CGROUP_CPU)) {
+		bandwidth_fill_ladder(&m->ladder);
+	} else if (speed == CONFIG_SPEED_BANDWIDTH) {
+		snprintf(error, error_size, "speed = bandwidth: no cpu controller here: mount it, or use speed = none");
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int plan_groups(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
+{
+	if (opts->nr_services > POLICY_MAX_SERVICES || opts->nr_batches > CONFIG_MAX_BATCHES)
+		return -E2BIG;
+	m->nr_services = opts->nr_services;
+	for (uint32_t i = 0; i < opts->nr_services + opts->nr_batches; i++) {
+		bool is_batch = i >= opts->nr_services;
+		const struct machine_group *what = is_batch ? &opts->batches[i - opts->nr_services] : &opts->services[i];
+		int err;
+
+		for (uint32_t other = 0; other < i; other++)
+			if (!strcmp(m->groups[other].name, what->name)) {
+				snprintf(error, error_size, "two things are named %s: their control groups would be one", what->name);
+				return -EINVAL;
+			}
+		group_init(&m->groups[i]);
+		m->nr_groups++;
+		err = group_plan(&m->groups[i], what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts, error, error_size);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void describe(struct machine *m)
+{
+	static const char *const speeds[] = { "none", "cpufreq", "bandwidth" };
+	uint32_t low_us = UINT32_MAX, high_us = 0;
+	size_t len;
+
+	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d speed=%s",
+			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
+			       speeds[m->ladder.kind]);
+	if (m->ladder.kind == SPEED_FREQ)
+		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u", frequency_method(m->frequency),
+			 m->ladder.nr_steps);
+	for (uint32_t i = 0; i < m->nr_services; i++) {
+		uint32_t us = bandwidth_period_us(m->groups[i].target_ns);
+
+		low_us = us < low_us ? us : low_us;
+		high_us = us > high_us ? us : high_us;
+	}
+	if (m->ladder.kind != SPEED_BANDWIDTH || !m->nr_services)
+		return;
+	if (low_us == high_us)
+		snprintf(m->describe + len, sizeof(m->describe) - len, " period=%gms", low_us / 1e3);
+	else
+		snprintf(m->describe + len, sizeof(m->describe) - len, " period=%g..%gms", low_us / 1e3, high_us / 1e3);
+}
+
+static int take_control(struct machine *m, char *error, size_t error_size)
+{
+	struct outcome outcome = { 0 };
+	int err = journal_open(&m->journal, m->state_dir);
+
+	if (err) {
+		snprintf(error, error_size, "cannot write %s/journal: %s", m->state_dir, strerror(-err));
+		return err;
+	}
+	for (uint32_t i = 0; i < m->nr_groups; i++) {
+		err = group_enter(&m->groups[i], m->root, &m->sets, m->journal, error, error_size);
+		if (err)
+			return err;
+	}
+	if (!m->frequency)
+		return 0;
+	err = frequency_journal(m->frequency, m->journal);
+	if (!err)
+		err = journal_sync(m->journal);
+	undo_begin(&m->undo);
+	if (!err)
+		err = frequency_start(m->frequency, &m->undo, &outcome);
+	if (err)
+		snprintf(error, error_size, "cannot take over the speed of CPUs: %s", outcome.error ? outcome.where : strerror(-err));
+	return err;
+}
+
+static int find_out(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
+{
+	int err = find_cpuset(m, error, error_size);
+
+	if (!err)
+		err = find_speed(m, opts->speed, error, error_size);
+	if (!err)
+		err = plan_groups(m, opts, error, error_size);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < m->nr_groups; i++)
+		group_start_usage(&m->groups[i], m->root);
+	m->sets.version = m->mounts.kinds[CGROUP_CPUSET].version;
+	describe(m);
+	return 0;
+}
+
+static struct machine *machine_new(const struct machine_opts *opts)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->lock.fd = m->online.fd = -1;
+	m->dry = opts->dry;
+	m->topology = *opts->topology;
+	snprintf(m->root, sizeof(m->root), "%s", opts->root);
+	snprintf(m->state_dir, sizeof(m->state_dir), "%s", opts->state_dir ? opts->state_dir : MACHINE_STATE_DIR);
+	return m;
+}
+
+static void close_files(struct machine *m)
+{
+	for (uint32_t i = 0; i < m->nr_groups; i++)
+		group_close(&m->groups[i]);
+	cpusets_close(&m->sets);
+	frequency_close(m->frequency);
+	knob_close(&m->online);
+	journal_close(m->journal);
+}
+
+static int open_locked(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
+{
+	char ignored[ERROR_SIZE];
+	int err = 0;
+
+	/* What a killed run left is no original of ours. */
+	if (!m->dry)
+		err = journal_undo(m->root, m->state_dir, error, error_size);
+	if (err >= 0)
+		err = find_out(m, opts, error, error_size);
+	if (err || m->dry)
+		return err;
+	err = knob_open(&m->online, &knob_plain, m->root, "sys/devices/system/cpu/online");
+	if (err)
+		snprintf(error, error_size, "cannot read which CPUs are online: %s", strerror(-err));
+	else
+		err = take_control(m, error, error_size);
+	if (err)
+		journal_undo(m->root, m->state_dir, ignored, sizeof(ignored));
+	return err;
+}
+
+int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size)
+{
+	struct machine *m = machine_new(opts);
+	int err = m ? 0 : -ENOMEM;
+
+	snprintf(error, error_size, "%s", err ? strerror(-err) : "");
+	if (!err && !m->dry)
+		err = lock_take(&m->lock, m->state_dir, true, error, error_size);
+	if (!err)
+		err = open_locked(m, opts, error, error_size);
+	if (!err) {
+		*ret = m;
+		return 0;
+	}
+	if (m) {
+		close_files(m);
+		lock_release(&m->lock);
+		free(m);
+	}
+	return err;
+}
+
+const struct speed_ladder *machine_ladder(const struct machine *m)
+{
+	return &m->ladder;
+}
+
+const char *machine_describe(const struct machine *m)
+{
+	return m->describe;
+}
+
+static int refuse(struct outcome *ret, int err, const char *what, const char *name)
+{
+	ret->error = err;
+	snprintf(ret->where, sizeof(ret->where), "%.60s%.40s: %s", what, name, strerror(-err));
+	return err;
+}
+
+/* Targets of all sets; CPUs that went offline are left out.  Best effort without a CPU keeps its set and is frozen. */
+static int aim(struct machine *m, const struct allocation *want, bool *be_runs, struct outcome *ret)
+{
+	char text[KNOB_TEXT_SIZE];
+	struct cpulist online;
+	int err = knob_read(&m->online, text, sizeof(text));
+
+	if (err >= 0)
+		err = cpulist_parse(text, &online);
+	if (err < 0)
+		return refuse(ret, err, m->online.path, "");
+	*be_runs = false;
+	for (uint32_t i = 0; i < m->nr_groups; i++) {
+		struct cpulist *target = &m->sets.sets[m->groups[i].set].target;
+
+		allocation_cpus(want, &m->topology, i < m->nr_services ? (int)i : ALLOCATION_BE, target);
+		cpulist_and(target, &online);
+		if (i < m->nr_services && cpulist_empty(target))
+			return refuse(ret, -ENXIO, "no CPU is online for ", m->groups[i].name);
+		*be_runs = i >= m->nr_services && !cpulist_empty(target);
+	}
+	return 0;
+}
+
+static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
+{
+	int err = 0;
+
+	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
+		err = group_freeze(&m->groups[i], frozen, &m->undo, ret);
+	return err;
+}
+
+static uint32_t value_of(const struct machine *m, uint32_t step)
+{
+	return m->ladder.value[step < m->ladder.nr_steps ? step : m->ladder.nr_steps - 1];
+}
+
+static int apply_frequency(struct machine *m, const struct allocation *want, struct outcome *ret)
+{
+	uint32_t khz_by_cpu[CPULIST_MAX_CPUS] = { 0 };
+
+	for (uint32_t core = 0; core < want->nr_cores; core++) {
+		const struct cpulist *cpus = &m->topology.cores[core].cpus;
+		int owner = want->owner[core];
+		/* The pool is parked; best effort and housekeeping run at nominal. */
+		uint32_t step = owner >= 0 ? want->speed[owner] : owner == ALLOCATION_IDLE ? 0 : m->ladder.nominal;
+
+		for (int cpu = cpulist_next(cpus, 0); cpu >= 0; cpu = cpulist_next(cpus, (unsigned int)cpu + 1))
+			khz_by_cpu[cpu] = value_of(m, step);
+	}
+	return frequency_apply(m->frequency, khz_by_cpu, &m->undo, ret);
+}
+
+static int apply_bandwidth(struct machine *m, const struct allocation *want, struct outcome *ret)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->nr_services && !err; i++) {
+		struct group *g = &m->groups[i];
+
+		err = bandwidth_apply(&g->bandwidth, cpulist_count(&m->sets.sets[g->set].target), value_of(m, want->speed[i]),
+				      &m->undo, ret);
+	}
+	return err;
+}
+
+static int apply_all(struct machine *m, const struct allocation *want, struct outcome *ret)
+{
+	bool be_runs;
+	int err = aim(m, want, &be_runs, ret);
+
+	if (!err && !be_runs)
+		err = freeze_batches(m, true, ret);
+	if (!err)
+		err = cpusets_apply(&m->sets, &m->undo, ret);
+	if (!err && m->ladder.kind == SPEED_FREQ)
+		err = apply_frequency(m, want, ret);
+	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
+		err = apply_bandwidth(m, want, ret);
+	if (!err && be_runs)
+		err = freeze_batches(m, false, ret);
+	return err;
+}
+
+static int machine_apply(void *ctx, const struct allocation *want, struct outcome *ret)
+{
+	struct machine *m = ctx;
+	struct outcome outcome = { 0 };
+	int err = 0;
+
+	if (want->nr_services != m->nr_services || want->nr_cores != m->topology.nr_cores)
+		err = refuse(&outcome, -EINVAL, "the allocation is not of this machine", "");
+	else if (!m->dry) {
+		undo_begin(&m->undo);
+		err = apply_all(m, want, &outcome);
+		if (err) {
+			undo_rollback(&m->undo);
+			outcome.nr_writes = 0;
+		}
+	}
+	*ret = outcome;
+	return err;
+}
+
+struct actuator machine_actuator(struct machine *m)
+{
+	return (struct actuator){ .ctx = m, .apply = machine_apply };
+}
+
+int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids)
+{
+	uint32_t i = is_batch ? m->nr_services + index : index;
+
+	if (i >= m->nr_groups || (!is_batch && index >= m->nr_services))
+		return -EINVAL;
+	if (!m->dry)
+		return group_adopt(&m->groups[i], m->root, pids, m->journal);
+	m->groups[i].pids = *pids;
+	return 0;
+}
+
+int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
+{
+	if (service >= m->nr_services)
+		return -EINVAL;
+	group_usage(&m->groups[service], m->root, ret_cpu_ns, ret_throttled_ns);
+	return 0;
+}
+
+int machine_close(struct machine *m)
+{
+	char error[ERROR_SIZE];
+	int err = 0;
+
+	if (!m)
+		return 0;
+	close_files(m);
+	if (!m->dry)
+		err = journal_undo(m->root, m->state_dir, error, sizeof(error));
+	lock_release(&m->lock);
+	free(m);
+	return err < 0 ? err : 0;
+}
+
+int machine_restore(const char *root, const char *state_dir, char *error, size_t error_size)
+{
+	const char *dir = state_dir ? state_dir : MACHINE_STATE_DIR;
+	struct lock lock;
+	int err;
+
+	snprintf(error, error_size, "%s", "");
+	err = lock_take(&lock, dir, false, error, error_size);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = journal_undo(root, dir, error, error_size);
+	lock_release(&lock);
+	return err;
+}

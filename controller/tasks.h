@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tasks.h - moving every thread of processes into a group, and out again.  Port: /proc and a group's tasks file.
+ */
+#ifndef PARTIES_TASKS_H
+#define PARTIES_TASKS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cgroup.h"
+#include "journal.h"
+#include "match.h"
+
+/*
+ * Moves every thread of `pids` that is not inside into `dir`, journalling where it was.  Looks again until two looks in a
+ * row find nobody outside, because threads are born meanwhile.  Vanished tasks, and kernel threads that the kernel will
+ * not move, are skipped.  Returns how many were moved, or negative errno; -EAGAIN: threads are born faster than we move.
+ */
+int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char *dir, const struct match_pids *pids,
+		  struct journal *j);
+/*
+ * Moves out whoever is in `dir` now.  A task goes where its TASK entry says; one without goes where its process's or its nearest ancestor's
+ * says (children are born inside the group of their parent); else, or when that group is gone, to `home`.
+ * Returns how many were moved, or negative errno; -ENOENT: no such group.
+ */
+int tasks_move_out(const char *root, const char *dir, const char *home, const struct journal_entry *entries,
+		   size_t nr_entries);
+/* CPU time of all threads of `pids` that live now, ns. */
+uint64_t tasks_cpu_ns(const char *root, const struct match_pids *pids);
+
+#endif
