@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# timeout: 180
+# The short form of `make demo` on real services: search gains cores or speed while its load rises and gives them back when
+# it falls, the figure is drawn, and nothing is left behind.
+set -uo pipefail
+. tests/lib.sh
+
+[ "$(id -u)" -eq 0 ] || tap_skip_all 'only root may move cores'
+scratch
+
+experiments/fig11/demo --quick --port 21250 >"$scratch/log" 2>&1
+status=$?
+[ $status -ne 3 ] || tap_skip_all "$(grep '^demo: this machine' "$scratch/log")"
+tap_is $status 0 'the demo ends well'
+[ $status -eq 0 ] || tap_note "$(cat "$scratch/log")"
+
+# Capacity of search (cores times speed) on the way up, at its most, and at the end.
+python3 - "$BUILD/demo/record.jsonl" >"$scratch/capacity" <<'END'
+import json, sys
+
+ticks = [tick for tick in map(json.loads, open(sys.argv[1])) if "services" in tick and "t_s" in tick]
+capacity, load = [], []
+for tick in ticks:
+    search = next(s for s in tick["services"] if s["name"] == "search")
+    if "cores" in search:
+        capacity.append(search["cores"] * search.get("khz", search.get("permille", 1000)))
+        load.append(search["rps"])
+peak = load.index(max(load))
+low, high, end = min(capacity[: peak + 1]), max(capacity), capacity[-1]
+print("up" if max(capacity[capacity.index(low):]) > low else "never more than at its least")
+print("down" if min(capacity[capacity.index(high):]) < high else "nothing given back")
+print(len(ticks), "ticks; least before the peak", low, "most", high, "last", end)
+END
+tap_is "$(sed -n 1p "$scratch/capacity")" up 'search gains capacity while its load rises'
+tap_is "$(sed -n 2p "$scratch/capacity")" down 'search gives capacity back when its load falls'
+tap_note "$(sed -n 3p "$scratch/capacity")"
+for kind in svg png; do
+	[ "$BUILD/demo/fig11.$kind" -nt "$scratch/log" ] || [ -s "$BUILD/demo/fig11.$kind" ]
+	tap_ok $? "a figure is drawn as $kind"
+done
+grep -q 'as before' "$scratch/log"
+tap_ok $? 'the machine is as before'
+tap_done
