@@ -3,6 +3,7 @@
  * cmd_check.c - `parties check`: glue; the effective configuration, or the first thing wrong with the file or with the
  * machine it speaks of.  It needs no rights and writes nothing.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,5 +61,9 @@ int cmd_check(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	config_print(&config, stdout);
+	if (fflush(stdout)) {
+		fprintf(stderr, "parties check: the output cannot be written: %s\n", strerror(errno));
+		return EXIT_FAILED;
+	}
 	return EXIT_OK;
 }
