@@ -276,7 +276,7 @@ static int on_tick(void *ctx, uint64_t now_ns)
 	int err = step(run, now_ns);
 
 	/* After the step: looking for processes takes milliseconds that no window should contain. */
-	roster_refresh(&run->roster, run->config.interval_ns);
+	roster_refresh(&run->roster, now_ns, run->config.interval_ns);
 	return err;
 }
 

@@ -174,6 +174,12 @@ static json_t *latency(uint64_t ns, uint64_t count)
 	return count > 0 ? json_real(us(ns)) : json_null();
 }
 
+/* The first tick has no window behind it. */
+static json_t *state_json(const struct tick *tick, const struct policy_service *seen)
+{
+	return tick->report.view.window_ns ? json_string(policy_signal_name(seen->signal)) : json_null();
+}
+
 /* What is in force from this instant on; while observing nobody is confined, so there is nothing to show. */
 static void add_share(json_t *object, const struct tick *tick, uint32_t i)
 {
@@ -210,10 +216,10 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 			"p99_us", latency(s->p99_ns, n), "total_p99_us", latency(s->total_p99_ns, n),
 			"residency_p99_us", latency(s->residency_p99_ns, n), "service_p99_us",
 			latency(s->service_p99_ns, n), "steer_us", latency(seen->latency_ns, seen->nr_completed));
-	json_object_update_new(ret, json_pack("{s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:f, s:f, s:f}", "in_flight",
+	json_object_update_new(ret, json_pack("{s:I, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f}", "in_flight",
 			(json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns), "over_target",
 			(json_int_t)s->nr_over_target, "late", (json_int_t)s->nr_late, "listen_drops",
-			(json_int_t)s->nr_listen_drops, "state", policy_signal_name(seen->signal), "slack",
+			(json_int_t)s->nr_listen_drops, "state", state_json(tick, seen), "slack",
 			qos_has_slack(seen) ? json_integer(tick->report.slack_permille[i]) : json_null(), "cpu_s",
 			seconds(s->cpu_ns), "run_delay_s", seconds(s->run_delay_ns), "throttled_s",
 			seconds(s->throttled_ns)));

@@ -5,10 +5,11 @@
 #include "roster.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-static const uint64_t PERIOD_NS = 1000000000;
+static const uint64_t PERIOD_NS = 1000000000, SEARCH_NS = 5000000000;
 
 static bool is_batch(const struct roster *roster, uint32_t group)
 {
@@ -72,6 +73,14 @@ static bool same(const struct match_pids *a, const struct match_pids *b)
 	return a->nr == b->nr && memcmp(a->pids, b->pids, a->nr * sizeof(a->pids[0])) == 0;
 }
 
+static bool all_alive(const struct match_pids *pids)
+{
+	for (uint32_t i = 0; i < pids->nr; i++)
+		if (kill(pids->pids[i], 0) < 0 && errno == ESRCH)
+			return false;
+	return pids->nr > 0;
+}
+
 static void refresh(struct roster *roster, uint32_t group)
 {
 	struct match_pids *known = &roster->pids[group];
@@ -94,13 +103,18 @@ static void refresh(struct roster *roster, uint32_t group)
 	}
 }
 
-void roster_refresh(struct roster *roster, uint64_t interval_ns)
+void roster_refresh(struct roster *roster, uint64_t now_ns, uint64_t interval_ns)
 {
 	uint32_t groups = nr_groups(roster);
 	uint64_t share = (groups * interval_ns + PERIOD_NS - 1) / PERIOD_NS;
 
 	for (uint64_t k = 0; k < share && k < groups; k++) {
-		refresh(roster, roster->next);
-		roster->next = (roster->next + 1) % groups;
+		uint32_t group = roster->next;
+
+		roster->next = (group + 1) % groups;
+		if (all_alive(&roster->pids[group]) && now_ns - roster->looked_ns[group] < SEARCH_NS)
+			continue;
+		roster->looked_ns[group] = now_ns;
+		refresh(roster, group);
 	}
 }

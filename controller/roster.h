@@ -16,6 +16,7 @@ struct roster {
 	struct sensor_ebee *sensor;
 	struct machine *machine; /* NULL: nothing is moved */
 	uint32_t next;           /* group to look at next */
+	uint64_t looked_ns[ROSTER_MAX_GROUPS]; /* when its processes were last searched for */
 	struct match_pids fresh;
 	struct match_pids pids[ROSTER_MAX_GROUPS]; /* services, then batches */
 };
@@ -27,7 +28,10 @@ int roster_hand_over(struct roster *roster);
 /*
  * Looks again at so many groups that each has its turn once a second, and hands over those that changed: a service that
  * restarted is taken up, one that is gone is idle.  One log line per change.
+ *
+ * A look is cheap while every known process lives; searching all processes is not, so it happens at once when one is
+ * gone, and every five seconds otherwise.  (Children need no search to be confined: they inherit the group.)
  */
-void roster_refresh(struct roster *roster, uint64_t interval_ns);
+void roster_refresh(struct roster *roster, uint64_t now_ns, uint64_t interval_ns);
 
 #endif

@@ -95,7 +95,8 @@ static void add_service(struct text *t, const struct status *status, const struc
 		add(t, " %2uc", allocation_count(&tick->allocation, (int)i));
 		add_speed(t, tick->ladder, tick->allocation.speed[i]);
 	}
-	add(t, " %-7s", policy_signal_name(s->signal));
+	/* The first tick has no window behind it. */
+	add(t, " %-7s", tick->report.view.window_ns ? policy_signal_name(s->signal) : "");
 }
 
 size_t status_format(const struct status *status, const struct tick *tick, char *buf, size_t size)
