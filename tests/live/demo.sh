@@ -9,6 +9,7 @@ set -uo pipefail
 [ "$(id -u)" -eq 0 ] || tap_skip_all 'only root may move cores'
 scratch
 
+rm -f "$BUILD"/demo/fig11.*
 experiments/fig11/demo --quick --port 21250 >"$scratch/log" 2>&1
 status=$?
 [ $status -ne 3 ] || tap_skip_all "$(grep '^demo: this machine' "$scratch/log")"
@@ -36,7 +37,7 @@ tap_is "$(sed -n 1p "$scratch/capacity")" up 'search gains capacity while its lo
 tap_is "$(sed -n 2p "$scratch/capacity")" down 'search gives capacity back when its load falls'
 tap_note "$(sed -n 3p "$scratch/capacity")"
 for kind in svg png; do
-	[ "$BUILD/demo/fig11.$kind" -nt "$scratch/log" ] || [ -s "$BUILD/demo/fig11.$kind" ]
+	[ -s "$BUILD/demo/fig11.$kind" ]
 	tap_ok $? "a figure is drawn as $kind"
 done
 grep -q 'as before' "$scratch/log"
