@@ -2,6 +2,16 @@
 /*
  * plant.h - a simulated machine with services on it, in virtual time and deterministic by seed.  Pure apart from
  * plant_open, which reads a scenario file and allocates.
+ *
+ * The machine has one CPU per core and either a frequency ladder (1.2 to 2.2 GHz nominal by 100 MHz, and 2.8 GHz boost,
+ * to which service times refer) or, where the scenario asks for it, a bandwidth quota.  A service time is
+ *
+ *	((1 - m) f_boost / f + m) * (1 + sigma * min(1, sum over the others of bandwidth * load / 50 GB/s))
+ *
+ * times that at boost and alone.  An allocation takes effect late: cores after 5 ms, speed after 1 ms.
+ *
+ * It misleads on cold caches, imbalance between connections, SMT siblings and lock contention: it has none of them.
+ * Energy and best-effort work follow from the allocation and are summed by the tick (totals.h), as they are live.
  */
 #ifndef PARTIES_PLANT_H
 #define PARTIES_PLANT_H
@@ -11,7 +21,7 @@
 
 struct plant;
 
-/* "file:line: key: reason" in `error` on -EINVAL. */
+/* `seed` 0: the scenario's.  "file:line: key: reason" in `error` on -EINVAL. */
 int plant_open(struct plant **ret, const char *scenario, uint64_t seed, char *error, size_t error_size);
 void plant_close(struct plant *p);
 /* The controller's view of the scenario: services, targets, batches, interval, policy. */
@@ -23,10 +33,8 @@ uint64_t plant_duration_ns(const struct plant *p);
 uint32_t plant_load_permille(const struct plant *p, uint32_t service);
 /* Runs virtual time up to now_ns. */
 void plant_advance(struct plant *p, uint64_t now_ns);
+/* Windows end at the present instant. */
 struct sensor plant_sensor(struct plant *p);
 struct actuator plant_actuator(struct plant *p);
-/* Totals since the start. */
-double plant_energy_j(const struct plant *p);
-double plant_be_work(const struct plant *p);
 
 #endif

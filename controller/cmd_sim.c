@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_sim.c - `parties sim`: glue that runs the tick on the simulated machine, in virtual time and without any rights.
+ * What is simulated is experiments/plant's business.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "experiments/plant/plant.h"
+#include "options.h"
+#include "params.h"
+#include "record.h"
+#include "status.h"
+
+struct sim {
+	const char *policy, *record_path;
+	uint64_t seed;
+	bool json;
+
+	struct plant *plant;
+	struct config config; /* the scenario's, with what the command line changes */
+	struct record *record;
+	struct tick tick;
+	struct status status;
+};
+
+/* One line, then the exit code. */
+static int fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(enum exit_code code, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "parties sim: ");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return code;
+}
+
+/* 0, or what options_exit takes. */
+static int parse_options(struct sim *sim, int argc, char **argv)
+{
+	const struct option_spec specs[] = {
+		{ "policy", 0, "NAME", OPTION_STRING, &sim->policy, "instead of the scenario's" },
+		{ "seed", 0, "N", OPTION_U64, &sim->seed, "of the loads and the policy; 0, the default: the scenario's" },
+		{ "record", 0, "FILE", OPTION_STRING, &sim->record_path, "write the run as JSON lines" },
+		{ "json", 0, NULL, OPTION_FLAG, &sim->json, "print the totals as one JSON object and nothing else" },
+	};
+	const struct option_table table = {
+		"sim", "SCENARIO [--policy NAME] [--seed N] [--record FILE] [--json]",
+		"Plays a scenario on a simulated machine with the controller in charge", specs,
+		sizeof(specs) / sizeof(specs[0]), 1, 1,
+	};
+	int nr = options_parse(&table, argc, argv);
+
+	return nr < 0 ? nr : 0;
+}
+
+static int open_files(struct sim *sim, const char *scenario)
+{
+	const struct param *policy = &params[param_find(PARAM_CONTROLLER, "policy")];
+	char error[512], reason[PARAM_REASON_SIZE];
+	int err = plant_open(&sim->plant, scenario, sim->seed, error, sizeof(error));
+
+	if (err) {
+		fprintf(stderr, "%s\n", error);
+		return EXIT_USAGE;
+	}
+	sim->config = *plant_config(sim->plant);
+	if (sim->seed)
+		sim->config.seed = sim->seed;
+	if (sim->policy && param_parse(policy, sim->policy, &sim->config, reason))
+		return fail(EXIT_USAGE, "--policy: %s", reason);
+	if (!sim->record_path)
+		return EXIT_OK;
+	err = record_open(&sim->record, sim->record_path);
+	return err ? fail(EXIT_USAGE, "--record: %s: %s", sim->record_path, strerror(-err)) : EXIT_OK;
+}
+
+static int play(struct sim *sim)
+{
+	uint64_t interval_ns = sim->config.interval_ns, last_ns = 0;
+	int err = 0;
+
+	for (uint64_t now_ns = 0; now_ns <= plant_duration_ns(sim->plant) && !err; now_ns += interval_ns) {
+		plant_advance(sim->plant, now_ns);
+		err = tick_step(&sim->tick, now_ns, now_ns - last_ns);
+		last_ns = now_ns;
+		if (sim->record)
+			record_tick(sim->record, &sim->tick);
+		status_tick(&sim->status, &sim->tick);
+	}
+	return err;
+}
+
+static int finish(struct sim *sim, int run_err)
+{
+	struct record_totals totals;
+	int code = run_err ? fail(EXIT_FAILED, "%s: %s", strerror(-run_err), sim->tick.report.outcome.where) : EXIT_OK;
+	int err;
+
+	tick_totals(&sim->tick, &totals);
+	if (sim->record)
+		record_totals(sim->record, &totals);
+	err = record_close(sim->record);
+	sim->record = NULL;
+	if (err)
+		code = fail(EXIT_FAILED, "the record %s is incomplete: %s", sim->record_path, strerror(-err));
+	if (sim->json)
+		err = record_print_totals(&totals, stdout);
+	else
+		status_summary(&sim->tick, &totals, stdout);
+	if (fflush(stdout) || err)
+		code = fail(EXIT_FAILED, "the output cannot be written: %s", strerror(err ? -err : errno));
+	return code;
+}
+
+static int run(struct sim *sim)
+{
+	int err;
+
+	sim->tick = (struct tick){
+		.config = &sim->config, .topology = plant_topology(sim->plant), .ladder = plant_ladder(sim->plant),
+		.sensor = plant_sensor(sim->plant), .actuator = plant_actuator(sim->plant),
+		.policy = policy_find(sim->config.policy), .steer = true,
+	};
+	err = tick_init(&sim->tick, sim->config.nr_batches);
+	if (err)
+		return fail(EXIT_FAILED, "%s", strerror(-err));
+	if (sim->record)
+		record_header(sim->record, &sim->tick, "sim", "simulated");
+	status_init(&sim->status, sim->json ? -1 : STDOUT_FILENO);
+	return finish(sim, play(sim));
+}
+
+int cmd_sim(int argc, char **argv)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+	int code, err;
+
+	if (!sim)
+		return fail(EXIT_FAILED, "%s", strerror(ENOMEM));
+	err = parse_options(sim, argc, argv);
+	code = err ? options_exit(err) : open_files(sim, argv[1]);
+	if (!code && !err)
+		code = run(sim);
+	tick_fini(&sim->tick);
+	record_close(sim->record);
+	plant_close(sim->plant);
+	free(sim);
+	return code;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * plant.c - the simulated machine: moves the loads along their profiles, lets services disturb each other and puts
+ * allocations into effect after their delay.  Pure apart from plant_open; how a service queues is station.c's.
+ */
+#include "plant.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scenario.h"
+
+enum { LOW_KHZ = 1200000, NOMINAL_KHZ = 2200000, STEP_KHZ = 100000, BOOST_KHZ = 2800000 };
+
+/* Loads and their disturbance are constant within a slice. */
+static const uint64_t slice_ns = 10000000, core_delay_ns = 5000000, speed_delay_ns = 1000000, never = UINT64_MAX;
+static const double memory_bandwidth_gbs = 50;
+
+struct service {
+	struct station *station;
+	uint32_t nr_cores, speed; /* as applied last, perhaps not yet in effect */
+	uint32_t speed_now;       /* in effect */
+};
+
+struct plant {
+	struct scenario scenario;
+	struct topology topology;
+	struct speed_ladder ladder;
+	uint64_t now_ns, read_ns;
+	bool started;
+	uint64_t cores_due_ns, speed_due_ns; /* or never */
+	struct service services[POLICY_MAX_SERVICES];
+};
+
+static void make_ladder(enum config_speed speed, struct speed_ladder *ladder)
+{
+	*ladder = (struct speed_ladder){ .kind = SPEED_NONE };
+	if (speed == CONFIG_SPEED_BANDWIDTH) {
+		ladder->kind = SPEED_BANDWIDTH;
+		for (uint32_t permille = 100; permille <= 1000; permille += 100)
+			ladder->value[ladder->nr_steps++] = permille;
+		ladder->nominal = ladder->nr_steps - 1;
+	} else if (speed != CONFIG_SPEED_NONE) {
+		ladder->kind = SPEED_FREQ;
+		for (uint32_t khz = LOW_KHZ; khz <= NOMINAL_KHZ; khz += STEP_KHZ)
+			ladder->value[ladder->nr_steps++] = khz;
+		ladder->nominal = ladder->nr_steps - 1;
+		ladder->value[ladder->nr_steps++] = BOOST_KHZ;
+	}
+}
+
+static void make_topology(uint32_t nr_cores, uint32_t cores_per_l3, struct topology *topology)
+{
+	topology->nr_cores = nr_cores;
+	for (uint32_t i = 0; i < nr_cores; i++) {
+		struct topology_core *core = &topology->cores[i];
+
+		cpulist_add(&core->cpus, i);
+		cpulist_add(&topology->online, i);
+		core->first_cpu = (uint16_t)i;
+		core->l3 = (uint16_t)(i / cores_per_l3);
+	}
+}
+
+/* As the actuator would choose it: short against the target, or a quota shows nothing until the cliff. */
+static uint64_t quota_period_ns(uint64_t target_ns)
+{
+	uint64_t half = target_ns / 2;
+
+	return half < 5000000 ? 5000000 : half > 20000000 ? 20000000 : half;
+}
+
+static int open_stations(struct plant *p, uint64_t seed)
+{
+	struct rng seeds;
+	int err = 0;
+
+	rng_seed(&seeds, seed ? seed : p->scenario.seed);
+	for (uint32_t i = 0; i < p->scenario.config.nr_services && !err; i++) {
+		struct station_params *params = &p->scenario.services[i].station;
+
+		params->seed = rng_next(&seeds);
+		params->period_ns = quota_period_ns(params->target_ns);
+		err = station_open(&p->services[i].station, params);
+	}
+	return err;
+}
+
+int plant_open(struct plant **ret, const char *scenario, uint64_t seed, char *error, size_t error_size)
+{
+	struct plant *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p) {
+		snprintf(error, error_size, "%s: not enough memory", scenario);
+		return -ENOMEM;
+	}
+	err = scenario_load(scenario, &p->scenario, error, error_size);
+	if (err)
+		goto out;
+	make_ladder(p->scenario.config.speed, &p->ladder);
+	make_topology(p->scenario.nr_cores, p->scenario.cores_per_l3, &p->topology);
+	p->cores_due_ns = p->speed_due_ns = never;
+	err = open_stations(p, seed);
+	if (err)
+		snprintf(error, error_size, "%s: not enough memory", scenario);
+out:
+	if (err)
+		plant_close(p);
+	else
+		*ret = p;
+	return err;
+}
+
+void plant_close(struct plant *p)
+{
+	for (uint32_t i = 0; p && i < POLICY_MAX_SERVICES; i++)
+		station_close(p->services[i].station);
+	free(p);
+}
+
+const struct config *plant_config(const struct plant *p)
+{
+	return &p->scenario.config;
+}
+
+const struct topology *plant_topology(const struct plant *p)
+{
+	return &p->topology;
+}
+
+const struct speed_ladder *plant_ladder(const struct plant *p)
+{
+	return &p->ladder;
+}
+
+uint64_t plant_duration_ns(const struct plant *p)
+{
+	return p->scenario.duration_ns;
+}
+
+uint32_t plant_load_permille(const struct plant *p, uint32_t service)
+{
+	return profile_load_ppm(&p->scenario.services[service].profile, p->now_ns) / (PROFILE_FULL_LOAD_PPM / 1000);
+}
+
+static double load_share(const struct plant *p, uint32_t service, uint64_t t_ns)
+{
+	return (double)profile_load_ppm(&p->scenario.services[service].profile, t_ns) / PROFILE_FULL_LOAD_PPM;
+}
+
+static double speed_slowdown(const struct plant *p, uint32_t i)
+{
+	double m = p->scenario.services[i].memory_part;
+
+	if (p->ladder.kind != SPEED_FREQ)
+		return 1;
+	return (1 - m) * BOOST_KHZ / p->ladder.value[p->services[i].speed_now] + m;
+}
+
+/* The load in the middle of the slice stands for all of it. */
+static void begin_slice(struct plant *p)
+{
+	uint64_t middle_ns = p->now_ns - p->now_ns % slice_ns + slice_ns / 2;
+	double traffic_gbs = 0;
+	uint32_t nr = p->scenario.config.nr_services;
+
+	for (uint32_t i = 0; i < nr; i++)
+		traffic_gbs += p->scenario.services[i].bandwidth_gbs * load_share(p, i, middle_ns);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct scenario_service *s = &p->scenario.services[i];
+		double share = load_share(p, i, middle_ns);
+		double others = (traffic_gbs - s->bandwidth_gbs * share) / memory_bandwidth_gbs;
+
+		station_set_load(p->services[i].station, share);
+		station_set_slowdown(p->services[i].station,
+				     speed_slowdown(p, i) * (1 + s->sigma * (others < 1 ? others : 1)));
+	}
+}
+
+static void take_effect(struct plant *p)
+{
+	uint32_t nr = p->scenario.config.nr_services;
+
+	if (p->speed_due_ns <= p->now_ns) {
+		p->speed_due_ns = never;
+		for (uint32_t i = 0; i < nr; i++) {
+			struct service *s = &p->services[i];
+
+			s->speed_now = s->speed;
+			if (p->ladder.kind == SPEED_BANDWIDTH)
+				station_set_quota(s->station, p->ladder.value[s->speed]);
+		}
+	}
+	if (p->cores_due_ns <= p->now_ns) {
+		p->cores_due_ns = never;
+		for (uint32_t i = 0; i < nr; i++)
+			station_set_servers(p->services[i].station, p->services[i].nr_cores);
+	}
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void plant_advance(struct plant *p, uint64_t now_ns)
+{
+	while (p->now_ns < now_ns) {
+		uint64_t next_ns = earlier(now_ns, p->now_ns - p->now_ns % slice_ns + slice_ns);
+
+		take_effect(p);
+		begin_slice(p);
+		next_ns = earlier(next_ns, earlier(p->cores_due_ns, p->speed_due_ns));
+		for (uint32_t i = 0; i < p->scenario.config.nr_services; i++)
+			station_advance(p->services[i].station, next_ns);
+		p->now_ns = next_ns;
+	}
+}
+
+static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+{
+	struct plant *p = ctx;
+
+	(void)now_ns; /* the caller has advanced the plant to it */
+	for (uint32_t i = 0; i < nr_services; i++)
+		station_read(p->services[i].station, p->now_ns - p->read_ns, &samples[i]);
+	p->read_ns = p->now_ns;
+	return 0;
+}
+
+struct sensor plant_sensor(struct plant *p)
+{
+	return (struct sensor){ .ctx = p, .read = read_samples };
+}
+
+static int apply(void *ctx, const struct allocation *want, struct outcome *ret)
+{
+	struct plant *p = ctx;
+	uint32_t nr_moved = 0, nr_sped = 0;
+
+	for (uint32_t i = 0; i < p->scenario.config.nr_services; i++) {
+		struct service *s = &p->services[i];
+		uint32_t nr_cores = allocation_count(want, (int)i);
+
+		nr_moved += s->nr_cores != nr_cores;
+		nr_sped += s->speed != want->speed[i];
+		s->nr_cores = nr_cores;
+		s->speed = want->speed[i];
+	}
+	/* The allocation to start from is there at once: nothing runs yet. */
+	if (nr_moved)
+		p->cores_due_ns = p->now_ns + (p->started ? core_delay_ns : 0);
+	if (nr_sped)
+		p->speed_due_ns = p->now_ns + (p->started ? speed_delay_ns : 0);
+	p->started = true;
+	*ret = (struct outcome){ .nr_writes = nr_moved + nr_sped };
+	return 0;
+}
+
+struct actuator plant_actuator(struct plant *p)
+{
+	return (struct actuator){ .ctx = p, .apply = apply };
+}

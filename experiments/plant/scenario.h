@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * scenario.h - the file that describes a simulated machine, the services on it and their loads.  Port over inih.
+ *
+ *	[plant]                      the machine
+ *	cores        = 16
+ *	l3           = 8             cores that share an L3; default: all
+ *	duration     = 90s           default: the longest profile
+ *	seed         = 1             of arrivals and service times
+ *
+ *	[controller]                 as in a configuration file
+ *
+ *	[service search]
+ *	target       = p99 < 25ms    as in a configuration file, likewise cores
+ *	service_time = 4ms           mean, at full speed and undisturbed
+ *	distribution = lognormal     or exponential
+ *	cv           = 0.5           standard deviation / mean of a lognormal; 0: constant
+ *	queue        = shared        or per-thread
+ *	max_load     = 2000          requests per second at 100 %
+ *	memory_part  = 0.2           share of the service time that speed does not change
+ *	sigma        = 0.5           how much neighbours' memory traffic slows it down
+ *	bandwidth    = 0.6           GB/s of its own at 100 %
+ *	profile      = at 0s 7%; ramp 30s 100%      or indented lines below, or the path of a file beside this one
+ *
+ *	[batch index]                best-effort work; it has no keys
+ */
+#ifndef PARTIES_SCENARIO_H
+#define PARTIES_SCENARIO_H
+
+#include "config.h"
+#include "experiments/common/profile.h"
+#include "station.h"
+
+struct scenario_service {
+	struct station_params station;
+	double memory_part, sigma, bandwidth_gbs;
+	struct profile profile;
+};
+
+struct scenario {
+	struct config config;
+	uint32_t nr_cores, cores_per_l3;
+	uint64_t duration_ns, seed;
+	struct scenario_service services[POLICY_MAX_SERVICES];
+};
+
+/* 0, or negative errno with one line "file:line: key: reason" in `error`; *ret is then undefined. */
+int scenario_load(const char *path, struct scenario *ret, char *error, size_t error_size);
+
+#endif
