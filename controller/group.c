@@ -117,7 +117,7 @@ static int make_dir(const struct cgroup_mount *mount, const char *name, struct j
 	snprintf(entry.path, sizeof(entry.path), "%.400s/%.80s", mount->dir, name);
 	snprintf(entry.text, sizeof(entry.text), "%s", mount->dir);
 	if (stat(entry.path, &st) == 0)
-		return 0;
+		return S_ISDIR(st.st_mode) ? 0 : -EEXIST;
 	err = journal_add(j, &entry);
 	if (!err)
 		err = journal_sync(j);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * journal.c - writes and reads the journal of original values.  Port.
- * Undoing it is undo.c's; what to put in it is decided where things are changed.
+ * Putting things back is restore.c's; what to put in it is decided where things are changed.
  */
 #include "journal.h"
 

@@ -10,7 +10,7 @@
  *   group  <dir> <home>                  we made this group; tasks without a line of their own go to <home>
  *   task   <tid> <start> <dir> <origin>  we moved this task from <origin> into our group <dir>
  *
- * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched.  Undoing
+ * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched.  restore.c
  * goes from the last line to the first and is idempotent: a value that is right, a task that is gone or elsewhere, a
  * group that is gone are fine.  A last line without a newline was never synced, so its thing was never touched.
  */
@@ -49,11 +49,5 @@ void journal_close(struct journal *j);
 
 /* One line, newline or not.  -EINVAL; *ret untouched then.  The header is not an entry. */
 int journal_parse_line(const char *line, struct journal_entry *ret);
-
-/*
- * Undoes the journal of `state_dir` and removes it.  Returns how many things were put back, 0 when there is no journal
- * or all was right, or the first error, told in `error`: then the rest was put back all the same, and the file stays.
- */
-int journal_undo(const char *root, const char *state_dir, char *error, size_t error_size);
 
 #endif

@@ -16,6 +16,7 @@
 #include "frequency.h"
 #include "group.h"
 #include "lock.h"
+#include "restore.h"
 
 enum { MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES, ERROR_SIZE = 256 };
 
@@ -226,7 +227,7 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 
 	/* What a killed run left is no original of ours. */
 	if (!m->dry)
-		err = journal_undo(m->root, m->state_dir, error, error_size);
+		err = restore_journal(m->root, m->state_dir, error, error_size);
 	if (err >= 0)
 		err = find_out(m, opts, error, error_size);
 	if (err || m->dry)
@@ -237,7 +238,7 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 	else
 		err = take_control(m, error, error_size);
 	if (err)
-		journal_undo(m->root, m->state_dir, ignored, sizeof(ignored));
+		restore_journal(m->root, m->state_dir, ignored, sizeof(ignored));
 	return err;
 }
 
@@ -419,7 +420,7 @@ int machine_close(struct machine *m)
 		return 0;
 	close_files(m);
 	if (!m->dry)
-		err = journal_undo(m->root, m->state_dir, error, sizeof(error));
+		err = restore_journal(m->root, m->state_dir, error, sizeof(error));
 	lock_release(&m->lock);
 	free(m);
 	return err < 0 ? err : 0;
@@ -435,7 +436,7 @@ int machine_restore(const char *root, const char *state_dir, char *error, size_t
 	err = lock_take(&lock, dir, false, error, error_size);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	err = journal_undo(root, dir, error, error_size);
+	err = restore_journal(root, dir, error, error_size);
 	lock_release(&lock);
 	return err;
 }

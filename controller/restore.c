@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * undo.c - puts back what a journal says.  Port.
+ * restore.c - puts back what a journal says.  Port.
  * It needs nothing but the file: no topology, no configuration, no library, so that it works after any crash.
  */
-#include "journal.h"
+#include "restore.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "tasks.h"
 
 /* Dying tasks keep a group busy for a moment. */
 enum { RMDIR_TRIES = 400, RMDIR_PAUSE_NS = 5000000 };
 
-struct undo_journal {
+struct restore {
 	const char *root;
 	struct journal_entry *entries;
 	size_t nr;
@@ -29,12 +30,12 @@ struct undo_journal {
 	int first_err, put_back;
 };
 
-static void complain(struct undo_journal *u, int err, const char *what, const char *path)
+static void complain(struct restore *r, int err, const char *what, const char *path)
 {
-	if (u->first_err)
+	if (r->first_err)
 		return;
-	u->first_err = err;
-	snprintf(u->error, u->error_size, "%s %s: %s", what, path, strerror(-err));
+	r->first_err = err;
+	snprintf(r->error, r->error_size, "%s %s: %s", what, path, strerror(-err));
 }
 
 static bool is_gone(int err)
@@ -43,7 +44,7 @@ static bool is_gone(int err)
 }
 
 /* 0: done or not needed. */
-static int put_value(struct undo_journal *u, const struct journal_entry *e)
+static int put_value(struct restore *r, const struct journal_entry *e)
 {
 	char now[KNOB_TEXT_SIZE];
 	int err = knob_read_path(e->path, now, sizeof(now));
@@ -53,16 +54,16 @@ static int put_value(struct undo_journal *u, const struct journal_entry *e)
 	if (err >= 0)
 		err = knob_write_path(e->path, e->text);
 	if (!err)
-		u->put_back++;
+		r->put_back++;
 	return is_gone(err) ? 0 : err;
 }
 
-static int put_write(struct undo_journal *u, const struct journal_entry *e)
+static int put_write(struct restore *r, const struct journal_entry *e)
 {
 	int err = knob_write_path(e->path, e->text);
 
 	if (!err)
-		u->put_back++;
+		r->put_back++;
 	return is_gone(err) ? 0 : err;
 }
 
@@ -77,36 +78,36 @@ static void thaw(const char *dir)
 	knob_write_path(path, "0");
 }
 
-static int remove_group(struct undo_journal *u, const struct journal_entry *e)
+static int remove_group(struct restore *r, const struct journal_entry *e)
 {
 	const struct timespec pause = { .tv_nsec = RMDIR_PAUSE_NS };
 	int err = -EBUSY;
 
 	thaw(e->path);
 	for (int i = 0; err == -EBUSY && i < RMDIR_TRIES; i++) {
-		int moved = tasks_move_out(u->root, e->path, e->text, u->entries, u->nr);
+		int moved = tasks_move_out(r->root, e->path, e->text, r->entries, r->nr);
 
 		if (moved < 0)
 			return is_gone(moved) ? 0 : moved;
-		u->put_back += moved;
+		r->put_back += moved;
 		err = rmdir(e->path) ? -errno : 0;
 		if (err == -EBUSY)
 			nanosleep(&pause, NULL);
 	}
 	if (!err)
-		u->put_back++;
+		r->put_back++;
 	return is_gone(err) ? 0 : err;
 }
 
-static int undo_one(struct undo_journal *u, const struct journal_entry *e)
+static int put_back_one(struct restore *r, const struct journal_entry *e)
 {
 	switch (e->kind) {
 	case JOURNAL_VALUE:
-		return put_value(u, e);
+		return put_value(r, e);
 	case JOURNAL_WRITE:
-		return put_write(u, e);
+		return put_write(r, e);
 	case JOURNAL_GROUP:
-		return remove_group(u, e);
+		return remove_group(r, e);
 	case JOURNAL_TASK: /* undone with its group */
 		break;
 	}
@@ -117,21 +118,21 @@ static int undo_one(struct undo_journal *u, const struct journal_entry *e)
  * From the last to the first.  Some values depend on each other in a way that no fixed order meets (quota and period
  * under a limited parent, lowest and highest frequency), so what failed is tried once more when the rest is back.
  */
-static void undo_all(struct undo_journal *u)
+static void put_back_all(struct restore *r)
 {
 	bool failed = false;
 
-	for (size_t i = u->nr; i--;)
-		failed = undo_one(u, &u->entries[i]) < 0 || failed;
-	for (size_t i = failed ? u->nr : 0; i--;) {
-		int err = undo_one(u, &u->entries[i]);
+	for (size_t i = r->nr; i--;)
+		failed = put_back_one(r, &r->entries[i]) < 0 || failed;
+	for (size_t i = failed ? r->nr : 0; i--;) {
+		int err = put_back_one(r, &r->entries[i]);
 
 		if (err)
-			complain(u, err, "cannot put back", u->entries[i].path);
+			complain(r, err, "cannot put back", r->entries[i].path);
 	}
 }
 
-static int add_line(struct undo_journal *u, const char *line, const char *path, int line_number)
+static int add_line(struct restore *r, const char *line, const char *path, int line_number)
 {
 	struct journal_entry *entries;
 	char header[64];
@@ -139,22 +140,22 @@ static int add_line(struct undo_journal *u, const char *line, const char *path, 
 	snprintf(header, sizeof(header), "parties journal %d\n", JOURNAL_VERSION);
 	if (line_number == 1) {
 		if (strcmp(line, header))
-			complain(u, -EPROTO, "not a journal of this version:", path);
-		return u->first_err;
+			complain(r, -EPROTO, "not a journal of this version:", path);
+		return r->first_err;
 	}
 	/* Doubling would hardly matter: entries are a few hundred. */
-	entries = realloc(u->entries, (u->nr + 1) * sizeof(*entries));
+	entries = realloc(r->entries, (r->nr + 1) * sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
-	u->entries = entries;
-	if (journal_parse_line(line, &entries[u->nr]))
-		complain(u, -EBADMSG, "a line makes no sense in", path);
+	r->entries = entries;
+	if (journal_parse_line(line, &entries[r->nr]))
+		complain(r, -EBADMSG, "a line makes no sense in", path);
 	else
-		u->nr++;
+		r->nr++;
 	return 0;
 }
 
-static int load(struct undo_journal *u, const char *path)
+static int load(struct restore *r, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), err = 0;
 	char *line = NULL;
@@ -166,33 +167,33 @@ static int load(struct undo_journal *u, const char *path)
 		return -errno;
 	if (fstat(fd, &st) || st.st_uid != geteuid() || !(file = fdopen(fd, "r"))) {
 		close(fd);
-		complain(u, -EPERM, "somebody else's file:", path);
+		complain(r, -EPERM, "somebody else's file:", path);
 		return -EPERM;
 	}
 	for (int nr = 1; !err && getline(&line, &size, file) > 0; nr++)
 		if (strchr(line, '\n'))
-			err = add_line(u, line, path, nr);
+			err = add_line(r, line, path, nr);
 	free(line);
 	fclose(file);
 	return err;
 }
 
-int journal_undo(const char *root, const char *state_dir, char *error, size_t error_size)
+int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size)
 {
-	struct undo_journal u = { .root = root, .error = error, .error_size = error_size };
+	struct restore r = { .root = root, .error = error, .error_size = error_size };
 	char path[PATH_MAX];
 	int err;
 
 	snprintf(path, sizeof(path), "%s/journal", state_dir);
-	err = load(&u, path);
+	err = load(&r, path);
 	if (!err)
-		undo_all(&u);
-	free(u.entries);
+		put_back_all(&r);
+	free(r.entries);
 	if (err == -ENOENT)
 		return 0;
-	if (err && !u.first_err)
-		complain(&u, err, "cannot read", path);
-	if (!u.first_err && unlink(path))
-		complain(&u, -errno, "cannot remove", path);
-	return u.first_err ? u.first_err : u.put_back;
+	if (err && !r.first_err)
+		complain(&r, err, "cannot read", path);
+	if (!r.first_err && unlink(path))
+		complain(&r, -errno, "cannot remove", path);
+	return r.first_err ? r.first_err : r.put_back;
 }

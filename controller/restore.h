@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * restore.h - puts back what a journal says.  Port.
+ */
+#ifndef PARTIES_RESTORE_H
+#define PARTIES_RESTORE_H
+
+#include <stddef.h>
+
+/*
+ * Undoes the journal of `state_dir` and removes it.  Returns how many things were put back, 0 when there is no journal
+ * or all was right, or the first error, told in `error`: then the rest was put back all the same, and the file stays.
+ * The caller holds the lock.
+ */
+int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size);
+
+#endif
