@@ -168,7 +168,7 @@ static int open_ports(struct run *run)
 	run->kernel = sensor_ebee_port(run->sensor);
 	run->roster.config = &run->config;
 	run->roster.sensor = run->sensor;
-	roster_resolve(&run->roster);
+	roster_resolve(&run->roster, loop_now_ns());
 	if (run->mode != RUN_OBSERVE) {
 		err = open_machine(run, error, sizeof(error));
 		if (err)

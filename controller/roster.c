@@ -52,11 +52,13 @@ static int hand_over(struct roster *roster, uint32_t group)
 	return err < 0 ? err : 0;
 }
 
-void roster_resolve(struct roster *roster)
+void roster_resolve(struct roster *roster, uint64_t now_ns)
 {
-	for (uint32_t g = 0; g < nr_groups(roster); g++)
+	for (uint32_t g = 0; g < nr_groups(roster); g++) {
+		roster->looked_ns[g] = now_ns;
 		if (match_resolve("", match_of(roster, g), &roster->pids[g]) < 0)
 			roster->pids[g].nr = 0;
+	}
 }
 
 int roster_hand_over(struct roster *roster)

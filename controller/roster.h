@@ -22,7 +22,7 @@ struct roster {
 };
 
 /* Resolves every group; one that is not there has no process. */
-void roster_resolve(struct roster *roster);
+void roster_resolve(struct roster *roster, uint64_t now_ns);
 /* Hands every group to sensor and machine as it stands.  Negative errno of the first that is refused. */
 int roster_hand_over(struct roster *roster);
 /*
