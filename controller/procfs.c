@@ -55,17 +55,22 @@ static int each_number(int dir_fd, int (*visit)(void *ctx, unsigned int number),
 	return n < 0 ? -errno : 0;
 }
 
-/* Fields after the command, which may hold anything, ')' included: state parent group session tty tpgid flags. */
+/*
+ * Fields after the command, which may hold anything, ')' included: state parent group session tty tpgid flags, ten we
+ * pass over, threads.  A process whose first thread has left looks like a zombie, but its other threads run.
+ */
 static bool parse_stat(const char *text, struct procfs_process *ret)
 {
 	const char *rest = strrchr(text, ')');
 	unsigned int flags;
+	long nr_threads;
 	char status;
 
-	if (!rest || sscanf(rest + 1, " %c %d %*d %*d %*d %*d %u", &status, &ret->parent, &flags) != 3)
+	if (!rest || sscanf(rest + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &status,
+			    &ret->parent, &flags, &nr_threads) != 4)
 		return false;
 	ret->kernel = flags & PF_KTHREAD;
-	ret->dead = status == 'Z' || status == 'X';
+	ret->dead = (status == 'Z' || status == 'X') && nr_threads < 2;
 	return true;
 }
 

@@ -39,13 +39,13 @@ refuse_file() {
 	refuse "run: $1" 2 "$conf:$2" "$parties" run -c "$conf" --for 1s
 }
 
-# The same for what only the machine shows; a run asks for rights before it looks there.
+# The same for what only the machine shows.  A run asks for rights before it looks there, and a live one for the lock.
 refuse_match() {
+	printf '%b' "$3" >"$conf"
+	refuse "check: $1" 2 "$conf:$2" "$parties" check -c "$conf"
 	if [ "$(id -u)" -eq 0 ]; then
-		refuse_file "$@"
+		refuse "run: $1" 2 "$conf:$2" "$parties" run -c "$conf" --mode observe --for 1s
 	else
-		printf '%b' "$3" >"$conf"
-		refuse "check: $1" 2 "$conf:$2" "$parties" check -c "$conf"
 		tap_skip "run: $1" 'not root'
 	fi
 }

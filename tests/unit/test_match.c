@@ -70,7 +70,7 @@ static void process(int pid, int parent, const char *comm, char status, unsigned
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "%d (%s) %c %d 1 1 0 -1 %u 0 0\n", pid, comm, status, parent, flags);
+	snprintf(text, sizeof(text), "%d (%s) %c %d 1 1 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 99 0\n", pid, comm, status, parent, flags);
 	put(text, "proc/%d/stat", pid);
 	snprintf(text, sizeof(text), "%s\n", comm);
 	put(text, "proc/%d/comm", pid);
@@ -162,6 +162,14 @@ static void what_is_gone_dead_or_the_kernels_matches_nothing(void **state)
 	assert_int_equal(resolve(MATCH_PID, 2, ""), -ENOENT);
 	assert_int_equal(resolve(MATCH_PID, 3, ""), -ENOENT);
 	assert_true(pids.nr == 0xa5a5a5a5); /* untouched */
+}
+
+static void a_process_whose_first_thread_has_left_is_alive(void **state)
+{
+	(void)state;
+	put("300 (server) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 99 0\n", "proc/300/stat");
+	assert_int_equal(resolve(MATCH_PID, 300, ""), 0);
+	found(1, 300);
 }
 
 static void listeners_on(int port, int inode4, int inode6)
@@ -567,6 +575,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FAKE(a_pid_means_itself_and_its_descendants),
 		FAKE(what_is_gone_dead_or_the_kernels_matches_nothing),
+		FAKE(a_process_whose_first_thread_has_left_is_alive),
 		FAKE(a_port_means_who_holds_its_listening_socket),
 		FAKE(a_kernel_without_ipv6_still_has_ports),
 		FAKE(a_listener_nobody_is_seen_to_hold_is_not_nobody),
