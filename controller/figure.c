@@ -150,7 +150,7 @@ static void end_plot(FILE *out)
 static void plot_load(const struct report_run *run, uint32_t index, const struct axes *axes, FILE *out)
 {
 	(void)axes;
-	begin_plot(out, "load [% of its maximum]", 0, 105, false);
+	begin_plot(out, "load [% of the most seen]", 0, 105, false);
 	for (uint32_t s = 0; s < run->nr_services; s++) {
 		char title[CONFIG_NAME_SIZE + 64];
 		double max_rps = run->services[s].max_rps;

@@ -86,8 +86,8 @@ static void add_service(struct text *t, const struct status *status, const struc
 	else
 		add(t, "%7s", "-");
 	add(t, "/%gms", s->target_ns / 1e6);
-	if (qos_has_slack(s))
-		add(t, " %+4d%%", slack / 10 < -999 ? -999 : slack / 10);
+	if (qos_has_slack(s)) /* rounded down, so that the smallest violation is not +0 */
+		add(t, " %+4d%%", slack < -9990 ? -999 : (slack + 10000) / 10 - 1000);
 	else
 		add(t, "     -");
 	add(t, "%s", *paint ? PLAIN : "");
