@@ -24,11 +24,15 @@ struct match {
 
 enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
 
+/* When a request is over (metrics/ebee.h, enum ebee_lifecycle). */
+enum config_lifecycle { CONFIG_LIFECYCLE_EXCHANGE, CONFIG_LIFECYCLE_CONNECTION };
+
 struct config_service {
 	char name[CONFIG_NAME_SIZE];
 	struct match match;
 	uint32_t percentile_permille; /* 990 for p99 */
 	uint64_t target_ns;
+	enum config_lifecycle lifecycle;
 	uint32_t cores_min, cores_max; /* cores_max 0: as many as there are */
 	int line;                      /* of its section header, for later messages */
 };

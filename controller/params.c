@@ -24,7 +24,7 @@ const struct param params[PARAM_COUNT] = {
 	  "duration", "Length of a window: how often latency is judged and an action may follow." },
 	{ PARAM_CONTROLLER, "feedback", PARAM_FEEDBACK, 0, 0, 0, "bpf", "bpf",
 	  "Where latency comes from: the kernel, by BPF programs." },
-	{ PARAM_CONTROLLER, "speed", PARAM_SPEED, offsetof(struct config, speed), 0, 0, "auto",
+	{ PARAM_CONTROLLER, "speed", PARAM_CHOICE, offsetof(struct config, speed), 0, 0, "auto",
 	  "auto | cpufreq | bandwidth | none",
 	  "What stands for speed: CPU frequency, CPU bandwidth (a quota), or nothing.\n"
 	  "With auto it is frequency where the machine lets us set it, otherwise bandwidth." },
@@ -39,6 +39,10 @@ const struct param params[PARAM_COUNT] = {
 	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME", "The service's processes; their descendants belong to it." },
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
+	{ PARAM_SERVICE, "lifecycle", PARAM_CHOICE, offsetof(struct config_service, lifecycle), 0, 0, "exchange",
+	  "exchange | connection",
+	  "When a request is over: with its answer, however many share a connection, or with its connection.\n"
+	  "The second is for clients that make one connection per request, over HTTP/2 or TLS too." },
 	{ PARAM_SERVICE, "cores", PARAM_CORES, 0, 1, TOPOLOGY_MAX_CORES, "1..", "N | MIN..MAX | MIN..",
 	  "Fewest and most physical cores the service may own; one number fixes them, no maximum means all there are." },
 	{ PARAM_BATCH, "match", PARAM_MATCH, offsetof(struct config_batch, match), 0, 0, NULL,
@@ -47,9 +51,7 @@ const struct param params[PARAM_COUNT] = {
 };
 
 static const char *const section_names[PARAM_NR_SECTIONS] = { "controller", "service", "batch" };
-static const char *const speed_names[] = { "auto", "cpufreq", "bandwidth", "none" };
 static const char *const match_names[] = { "pid", "port", "cgroup", "unit", "exe" };
-enum { NR_SPEEDS = sizeof(speed_names) / sizeof(speed_names[0]) };
 enum { NR_MATCHES = sizeof(match_names) / sizeof(match_names[0]) };
 
 static const struct { const char *name; uint64_t ns; } duration_units[] = {
@@ -171,15 +173,34 @@ static int parse_policy(const char *text, char *ret, char *reason)
 	return -EINVAL;
 }
 
-static int parse_speed(const char *text, enum config_speed *ret, char *reason)
+static const char choice_separator[] = " | ";
+
+/* The words of `form`, first to last: the place and length of number `index`; NULL after the last. */
+static const char *choice_word(const struct param *param, int index, int *ret_length)
 {
-	for (int i = 0; i < NR_SPEEDS; i++) {
-		if (!strcmp(speed_names[i], text)) {
+	const char *word = param->form, *end;
+
+	while (index-- && word) {
+		word = strstr(word, choice_separator);
+		word = word ? word + strlen(choice_separator) : NULL;
+	}
+	end = word ? strstr(word, choice_separator) : NULL;
+	*ret_length = word ? (int)(end ? end - word : (ptrdiff_t)strlen(word)) : 0;
+	return word;
+}
+
+static int parse_choice(const struct param *param, const char *text, int *ret, char *reason)
+{
+	const char *word;
+	int length;
+
+	for (int i = 0; (word = choice_word(param, i, &length)); i++) {
+		if (strlen(text) == (size_t)length && !strncmp(word, text, length)) {
 			*ret = i;
 			return 0;
 		}
 	}
-	return REASON("'%.60s' is not known: write auto, cpufreq, bandwidth or none", text);
+	return REASON("'%.60s' is not known: write %s", text, param->form);
 }
 
 static int parse_feedback(const char *text, char *reason)
@@ -323,8 +344,8 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 		return parse_duration(param, text, field, reason);
 	case PARAM_FEEDBACK:
 		return parse_feedback(text, reason);
-	case PARAM_SPEED:
-		return parse_speed(text, field, reason);
+	case PARAM_CHOICE:
+		return parse_choice(param, text, field, reason);
 	case PARAM_U32:
 		rc = parse_number(text, param->min, param->max, &number, reason);
 		if (!rc)
@@ -375,6 +396,8 @@ static void format_cores(const struct config_service *service, char *buf, size_t
 void param_format(const struct param *param, const void *object, char *buf, size_t size)
 {
 	const void *field = (const char *)object + param->offset;
+	const char *word;
+	int length;
 
 	switch (param->type) {
 	case PARAM_POLICY:
@@ -387,8 +410,9 @@ void param_format(const struct param *param, const void *object, char *buf, size
 	case PARAM_FEEDBACK:
 		snprintf(buf, size, "%s", param->standard);
 		break;
-	case PARAM_SPEED:
-		snprintf(buf, size, "%s", speed_names[*(const enum config_speed *)field]);
+	case PARAM_CHOICE:
+		word = choice_word(param, *(const int *)field, &length);
+		snprintf(buf, size, "%.*s", length, word ? word : "");
 		break;
 	case PARAM_U32:
 		snprintf(buf, size, "%" PRIu32, *(const uint32_t *)field);

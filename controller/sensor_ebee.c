@@ -11,6 +11,8 @@
 
 #include "ebee.h"
 
+_Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION, "configuration and library agree");
+
 struct sensor_ebee {
 	struct ebee *ebee;
 	uint32_t nr_services;
@@ -78,6 +80,8 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 		s->percentile_permille[i] = service->percentile_permille;
 		s->target_ns[i] = service->target_ns;
 		err = ebee_set_target(s->ebee, i, service->target_ns);
+		if (!err)
+			err = ebee_set_lifecycle(s->ebee, i, (enum ebee_lifecycle)service->lifecycle);
 		s->by_port[i] = service->match.kind == MATCH_PORT;
 		if (!err && s->by_port[i])
 			err = ebee_add_port(s->ebee, i, (uint16_t)service->match.number);

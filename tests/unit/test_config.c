@@ -200,7 +200,7 @@ static void printing_and_loading_again_changes_nothing(void **state)
 	char *text, *again;
 
 	(void)state;
-	accepts("[batch z]\nmatch = exe:be-job\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = 2..2\n"
+	accepts("[batch z]\nmatch = exe:be-job\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = 2..2\nlifecycle = connection\n"
 		"[controller]\ninterval = 1.25s\nspeed = none\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = 4..\n");
 	first = config;
 	text = printed(&first);
@@ -211,6 +211,7 @@ static void printing_and_loading_again_changes_nothing(void **state)
 	assert_int_equal(config.speed, first.speed);
 	assert_int_equal(config.services[0].target_ns, 1234567);
 	assert_int_equal(config.services[0].percentile_permille, 995);
+	assert_int_equal(config.services[0].lifecycle, CONFIG_LIFECYCLE_CONNECTION);
 	assert_int_equal(config.services[1].target_ns, 60000000000);
 	assert_int_equal(config.services[1].cores_max, 0);
 	assert_string_equal(config.batches[0].match.text, "be-job");
@@ -228,7 +229,7 @@ static void the_printed_form_is_the_files_own(void **state)
 	assert_string_equal(text, "[controller]\npolicy          = parties-paper\ninterval        = 500ms\n"
 				  "feedback        = bpf\nspeed           = auto\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
-				  "target          = p99 < 25ms\ncores           = 1..\n");
+				  "target          = p99 < 25ms\nlifecycle       = exchange\ncores           = 1..\n");
 	free(text);
 }
 
@@ -278,9 +279,9 @@ static void keys_must_be_known_where_they_stand(void **state)
 	refuses(SERVICE "tagret = p99 < 1ms\n", "t.conf:4: tagret: unknown key in [service a], did you mean 'target'?");
 	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match");
 	refuses("[batch b]\nMatch = pid:1\n", "t.conf:2: Match: unknown key in [batch b], did you mean 'match'?");
-	refuses("[service b]\nxyzzy = 1\n", "t.conf:2: xyzzy: unknown key in [service b]; known: match, target, cores");
+	refuses("[service b]\nxyzzy = 1\n", "t.conf:2: xyzzy: unknown key in [service b]; known: match, target, lifecycle, cores");
 	refuses(SERVICE "cores\n", "t.conf:4: [service a]: neither 'key = value' nor '[section]'");
-	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, cores");
+	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, lifecycle, cores");
 }
 
 static void required_keys_are_missed_at_their_section(void **state)
@@ -326,7 +327,7 @@ static void controller_values_are_bounded(void **state)
 	refuses_value("feedback", "client", "'client' is not supported: latency is measured in the kernel only, write bpf");
 	refuses_value("feedback", "both", "'both' is not supported: latency is measured in the kernel only, write bpf");
 	refuses_value("feedback", "ebpf", "'ebpf' is not known: write bpf");
-	refuses_value("speed", "turbo", "'turbo' is not known: write auto, cpufreq, bandwidth or none");
+	refuses_value("speed", "turbo", "'turbo' is not known: write auto | cpufreq | bandwidth | none");
 	refuses_value("reserved", "-1", "'-1' is not a whole number");
 	refuses_value("reserved", "1024", "1024 is out of range: 0 to 1023");
 	refuses_value("seed", "0x1", "'0x1' is not a whole number");
