@@ -24,6 +24,9 @@ struct match_pids {
  */
 int match_resolve(const char *root, const struct match *match, struct match_pids *ret);
 
+/* What such an error means for this match and what to do: "nobody listens on port 8082; start the service first ...". */
+void match_explain(const struct match *match, int error, char *buf, size_t size);
+
 /*
  * The cgroup a MATCH_CGROUP or MATCH_UNIT names, from the root of its hierarchy ("/system.slice/nginx.service").
  * -ENOENT: no process is in it.  -EINVAL: another kind of match.

@@ -58,6 +58,58 @@ static const char *comm_of(const struct check *c, uint32_t process, char buf[PRO
 	return procfs_comm(&c->scan.procfs, c->scan.procfs.list[process].pid, buf) ? "?" : buf;
 }
 
+static void explain_nothing(const struct match *match, char *buf, size_t size)
+{
+	switch (match->kind) {
+	case MATCH_PID:
+		snprintf(buf, size, "pid %u does not exist; start the service first or correct the pid", match->number);
+		break;
+	case MATCH_PORT:
+		snprintf(buf, size, "nobody listens on port %u; start the service first or correct the port", match->number);
+		break;
+	case MATCH_CGROUP:
+		snprintf(buf, size, "no process is in cgroup %s; start the work there first or correct the path", match->text);
+		break;
+	case MATCH_UNIT:
+		snprintf(buf, size, "unit %s has no process; start it first or correct the name", match->text);
+		break;
+	case MATCH_EXE:
+		snprintf(buf, size, "no process runs %s; start the service first or correct the name", match->text);
+		break;
+	}
+}
+
+void match_explain(const struct match *match, int error, char *buf, size_t size)
+{
+	switch (error) {
+	case -ENOENT:
+		explain_nothing(match, buf, size);
+		break;
+	case -EACCES:
+		snprintf(buf, size, "port %u has a listener, but its process cannot be seen from here; "
+			 "run as root, or match by pid, cgroup or unit", match->number);
+		break;
+	case -ENOSYS:
+		snprintf(buf, size, "this machine does not run systemd; match by pid, port, cgroup or exe");
+		break;
+	case -E2BIG:
+		snprintf(buf, size, "more processes or sockets than can be followed; match more narrowly");
+		break;
+	default:
+		snprintf(buf, size, "the processes cannot be read: %s; is /proc mounted?", strerror(-error));
+		break;
+	}
+}
+
+static int error_resolve(struct check *c, const struct group *g, int error)
+{
+	char reason[CONFIG_PATH_SIZE + 128];
+
+	match_explain(g->match, error, reason, sizeof(reason));
+	return fail(c, g->line, "match", "%s", reason);
+}
+
+/* A number that is no process we could steer may still be something. */
 static int error_pid(struct check *c, const struct group *g)
 {
 	const struct procfs *p = &c->scan.procfs;
@@ -72,46 +124,7 @@ static int error_pid(struct check *c, const struct group *g)
 	snprintf(path, sizeof(path), "%u/stat", g->match->number);
 	if (!faccessat(p->fd, path, F_OK, 0))
 		return fail(c, g->line, "match", "%u is a thread; name its process", g->match->number);
-	return fail(c, g->line, "match", "pid %u does not exist; start the service first or correct the pid",
-		    g->match->number);
-}
-
-static int error_nothing(struct check *c, const struct group *g)
-{
-	switch (g->match->kind) {
-	case MATCH_PID:
-		return error_pid(c, g);
-	case MATCH_PORT:
-		return fail(c, g->line, "match", "nobody listens on port %u; start the service first or correct the port",
-			    g->match->number);
-	case MATCH_CGROUP:
-		return fail(c, g->line, "match", "no process is in cgroup %s; start the work there first or correct the path",
-			    g->match->text);
-	case MATCH_UNIT:
-		return fail(c, g->line, "match", "unit %s has no process; start it first or correct the name",
-			    g->match->text);
-	case MATCH_EXE:
-		return fail(c, g->line, "match", "no process runs %s; start the service first or correct the name",
-			    g->match->text);
-	}
-	return -EINVAL;
-}
-
-static int error_resolve(struct check *c, const struct group *g, int error)
-{
-	switch (error) {
-	case -ENOENT:
-		return error_nothing(c, g);
-	case -EACCES:
-		return fail(c, g->line, "match", "port %u has a listener, but its process cannot be seen from here; "
-			    "run as root, or match by pid, cgroup or unit", g->match->number);
-	case -ENOSYS:
-		return fail(c, g->line, "match", "this machine does not run systemd; match by pid, port, cgroup or exe");
-	case -E2BIG:
-		return fail(c, g->line, "match", "more processes or sockets than can be followed; match more narrowly");
-	default:
-		return fail(c, g->line, "match", "the processes cannot be read: %s; is /proc mounted?", strerror(-error));
-	}
+	return error_resolve(c, g, -ENOENT);
 }
 
 /* A forwarder holds a container's published port; the work is done elsewhere. */
@@ -179,6 +192,8 @@ static int check_group(struct check *c, uint32_t index)
 	struct group g = group_at(c->config, index);
 	int rc = match_scan_choose(&c->scan, g.match);
 
+	if (rc == -ENOENT && g.match->kind == MATCH_PID)
+		return error_pid(c, &g);
 	if (rc)
 		return error_resolve(c, &g, rc);
 	rc = check_forwarder(c, &g);
@@ -214,7 +229,7 @@ int match_check(const char *root, const struct config *config, uint32_t nr_cores
 		return rc;
 	rc = match_scan_open(&c.scan, root);
 	if (rc) {
-		snprintf(error, error_size, "%s/proc: the processes cannot be read: %s; is /proc mounted?", root, strerror(-rc));
+		snprintf(error, error_size, "%s/proc: cannot be read: %s; is it mounted?", root, strerror(-rc));
 		return -EINVAL;
 	}
 	match_scan_want(&c.scan, config);

@@ -422,7 +422,7 @@ static void without_proc_the_check_says_so(void **state)
 	(void)state;
 	assert_int_equal(config_parse("demo.conf", text, strlen(text), &config, error, sizeof(error)), 0);
 	assert_int_equal(match_check("/nonexistent", &config, 1, error, sizeof(error)), -EINVAL);
-	assert_string_equal(error, "/nonexistent/proc: the processes cannot be read: No such file or directory; is /proc mounted?");
+	assert_string_equal(error, "/nonexistent/proc: cannot be read: No such file or directory; is it mounted?");
 }
 
 /* --- this machine --- */
