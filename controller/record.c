@@ -283,10 +283,11 @@ static json_t *totals_json(const struct record_totals *t)
 				      "requests", (json_int_t)t->services[i].nr_requests, "late_requests_pct",
 				      t->services[i].late_requests_pct, "violated_windows_pct",
 				      t->services[i].violated_windows_pct));
-	ret = json_pack("{s:b, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f}", "totals", 1, "duration_s", t->duration_s,
-			"violated_windows_pct", t->violated_windows_pct, "raw_violated_pct", t->raw_violated_pct,
-			"core_seconds", t->core_seconds, "energy_j", t->energy_j, "energy_source", t->energy_source,
-			"be_work", t->be_work, "be_core_seconds", t->be_core_seconds);
+	ret = json_pack("{s:b, s:f, s:f, s:f, s:I, s:f, s:f, s:s, s:f, s:f}", "totals", 1, "duration_s",
+			t->duration_s, "violated_windows_pct", t->violated_windows_pct, "raw_violated_pct",
+			t->raw_violated_pct, "raw_windows", (json_int_t)t->nr_raw_windows, "core_seconds",
+			t->core_seconds, "energy_j", t->energy_j, "energy_source", t->energy_source, "be_work",
+			t->be_work, "be_core_seconds", t->be_core_seconds);
 	json_object_update_new(ret, json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "own_cpu_pct", t->own_cpu_pct,
 			"mean_speed", t->mean_speed, "late_requests_pct", t->late_requests_pct, "ticks",
 			(json_int_t)t->nr_ticks, "overruns", (json_int_t)t->nr_overruns, "moves",

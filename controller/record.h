@@ -17,7 +17,8 @@ struct record;
 
 struct record_totals {
 	double violated_windows_pct;  /* judged windows, METRICS */
-	double raw_violated_pct;      /* raw windows with N >= 200 */
+	double raw_violated_pct;      /* of nr_raw_windows: those with N >= 200 */
+	uint64_t nr_raw_windows;
 	double late_requests_pct;     /* worst service; completions only where ages in flight are unknown */
 	uint32_t nr_services;
 	struct record_service_totals {

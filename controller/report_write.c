@@ -86,6 +86,7 @@ static void html_totals(const struct report_run *runs, uint32_t nr_runs, FILE *o
 		{ "duration_s", "duration [s]" },
 		{ "violated_windows_pct", "violated windows [% of judged time]" },
 		{ "raw_violated_pct", "raw violated windows [%]" },
+		{ "raw_windows", "raw windows, of 200 requests or more" },
 		{ "late_requests_pct", "late requests, worst service [%]" },
 		{ "core_seconds", "core seconds of the services" },
 		{ "mean_speed", "mean speed [kHz, or permille of a core]" },

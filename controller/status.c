@@ -161,8 +161,8 @@ void status_summary(const struct tick *tick, const struct record_totals *t, FILE
 	fprintf(out, "summary: %.1f s, %llu ticks, %llu overruns, %llu moves, %llu infeasible\n", t->duration_s,
 		(unsigned long long)t->nr_ticks, (unsigned long long)t->nr_overruns, (unsigned long long)t->nr_moves,
 		(unsigned long long)t->nr_infeasible);
-	fprintf(out, "  violated windows  %.2f %% of judged time (raw windows of 200 requests or more: %.2f %%)\n",
-		t->violated_windows_pct, t->raw_violated_pct);
+	fprintf(out, "  violated windows  %.2f %% of judged time (%.2f %% of %llu raw windows of 200 requests or more)\n",
+		t->violated_windows_pct, t->raw_violated_pct, (unsigned long long)t->nr_raw_windows);
 	for (uint32_t i = 0; i < t->nr_services; i++)
 		fprintf(out, "  late requests     %s: %.3f %% of %llu (allowed %g %%), violated %.2f %% of the time\n",
 			t->services[i].name, t->services[i].late_requests_pct,

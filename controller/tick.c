@@ -139,6 +139,7 @@ static void totals_of_services(const struct tick *tick, struct record_totals *re
 	}
 	ret->violated_windows_pct = percent(violated_ns, judged_ns);
 	ret->raw_violated_pct = percent(nr_raw_violated, nr_raw);
+	ret->nr_raw_windows = nr_raw;
 }
 
 void tick_totals(const struct tick *tick, struct record_totals *ret)
