@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "fixtures/tree.h"
 #include "params.h"
 
 #define SERVICE "[service a]\nmatch = pid:1\ntarget = p99 < 25ms\n"
@@ -467,36 +468,38 @@ static void indentation_and_comments_are_free(void **state)
 
 static void files_that_cannot_be_read_say_why(void **state)
 {
-	char path[] = "/tmp/parties-test-XXXXXX", big[160 * 1024], long_path[400], expected[512];
-	int fd = mkstemp(path);
+	char root[TREE_PATH_SIZE], path[TREE_PATH_SIZE + 8], long_path[301], expected[512];
+	static char big[160 * 1024];
 
 	(void)state;
 	assert_int_equal(config_load("/nonexistent/x.conf", &config, error, sizeof(error)), -ENOENT);
 	assert_string_equal(error, "/nonexistent/x.conf: cannot be read: No such file or directory");
 	assert_int_equal(config_load("/", &config, error, sizeof(error)), -EISDIR);
 	assert_string_equal(error, "/: cannot be read: Is a directory");
-	memset(big, '\n', sizeof(big));
-	assert_int_equal(write(fd, big, sizeof(big)), sizeof(big));
-	close(fd);
+	memset(big, '\n', sizeof(big) - 1);
+	tree_make(root);
+	tree_put(root, big, "big");
+	snprintf(path, sizeof(path), "%s/big", root);
 	assert_int_equal(config_load(path, &config, error, sizeof(error)), -EFBIG);
+	tree_remove(root);
 	snprintf(expected, sizeof(expected), "%s: cannot be read: File too large", path);
-	unlink(path);
 	assert_string_equal(error, expected);
-	memset(long_path, 'x', sizeof(long_path));
+	memset(long_path, 'x', sizeof(long_path) - 1);
 	long_path[300] = '\0';
 	assert_int_equal(config_parse(long_path, SERVICE, strlen(SERVICE), &config, error, sizeof(error)), -ENAMETOOLONG);
 }
 
 static void a_file_is_loaded_like_its_text(void **state)
 {
-	char path[] = "/tmp/parties-test-XXXXXX";
-	int fd = mkstemp(path), rc;
+	char root[TREE_PATH_SIZE], path[TREE_PATH_SIZE + 8];
+	int rc;
 
 	(void)state;
-	assert_int_equal(write(fd, SERVICE, strlen(SERVICE)), strlen(SERVICE));
-	close(fd);
+	tree_make(root);
+	tree_put(root, SERVICE, "conf");
+	snprintf(path, sizeof(path), "%s/conf", root);
 	rc = config_load(path, &config, error, sizeof(error));
-	unlink(path);
+	tree_remove(root);
 	assert_int_equal(rc, 0);
 	assert_string_equal(config.file, path);
 	assert_string_equal(config.services[0].name, "a");

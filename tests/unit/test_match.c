@@ -5,7 +5,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,37 +20,18 @@
 
 #include <cmocka.h>
 
+#include "fixtures/tree.h"
 #include "match.h"
 
 enum { PORT = 21000, PORT_NOBODY = 21099, KTHREAD = 0x00200000 };
 
-static char root[64];
+static char root[TREE_PATH_SIZE];
 static struct match_pids pids;
 static char error[512];
 
 /* --- a tree that stands in for "/" --- */
 
-static void put(const char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(const char *text, const char *format, ...)
-{
-	char path[512], *slash;
-	va_list args;
-	int length = snprintf(path, sizeof(path), "%s/", root);
-	FILE *file;
-
-	va_start(args, format);
-	vsnprintf(path + length, sizeof(path) - length, format, args);
-	va_end(args);
-	for (slash = strchr(path + length, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-	file = fopen(path, "we");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
+#define put(text, ...) tree_put(root, text, __VA_ARGS__)
 
 static void put_link(const char *target, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void put_link(const char *target, const char *format, ...)
@@ -87,14 +67,8 @@ static void descriptor(int pid, int number, const char *target)
 
 static int set_up(void **state)
 {
-	char path[128];
-
 	(void)state;
-	strcpy(root, "/tmp/parties-match-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	snprintf(path, sizeof(path), "%s/proc", root);
-	mkdir(path, 0755);
+	tree_make(root);
 	process(1, 0, "init", 'S', 0);
 	process(2, 0, "kthreadd", 'S', KTHREAD);
 	process(3, 2, "kworker/0:1", 'I', KTHREAD);
@@ -109,18 +83,11 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
-{
-	(void)st;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	tree_remove(root);
+	return 0;
 }
 
 static int resolve(enum match_kind kind, uint32_t number, const char *text)
