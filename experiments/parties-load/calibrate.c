@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * calibrate.c - the search for 100 %.  Glue: short runs at constant rates; first in steps of four, then by bisection.
+ * calibrate.c - the search for 100 %.  Glue: short runs at constant rates; first in steps of four up to one that
+ * is far too much, then by bisection.
  * A step that has failed for good stops sending at once, so that the server's backlog stays small.
  */
 #include "calibrate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "run.h"
 
-enum { NR_BISECTIONS = 6, LATE_ALLOWED_PERMILLE = 2, PROBES_PER_STEP = 4 };
+enum { NR_BISECTIONS = 7, MAX_TRIES = 2, MAX_CLIENT_TRIES = 4, PROBES_PER_STEP = 4 };
+
+/* What the search is for, and what only shows that a rate is beyond all capacity. */
+enum { LATE_ALLOWED_PERMILLE = 2, LATE_BEYOND_PERMILLE = 100 };
 
 static const double first_rps = 50, growth = 4, highest_rps = 1e7;
 
@@ -21,7 +26,8 @@ struct verdict {
 	double late_pct;
 };
 
-static int try_once(const struct options *o, double rps, uint64_t duration_ns, struct verdict *ret)
+static int try_once(const struct options *o, double rps, uint64_t duration_ns, uint32_t allowed_permille,
+		    struct verdict *ret)
 {
 	static struct meter meter;
 	struct run_limits limits = { .rps = rps, .duration_ns = duration_ns, .quiet = true };
@@ -29,7 +35,7 @@ static int try_once(const struct options *o, double rps, uint64_t duration_ns, s
 	int err;
 
 	/* At least one: of a few hundred requests, a single late one does not show more than 0.2 %. */
-	limits.nr_late_allowed = (uint64_t)fmax(1, rps * (double)duration_ns / 1e9 * LATE_ALLOWED_PERMILLE / 1000);
+	limits.nr_late_allowed = (uint64_t)fmax(1, rps * (double)duration_ns / 1e9 * allowed_permille / 1000);
 	err = run_play(o, &limits, &meter);
 	if (err)
 		return err;
@@ -41,54 +47,49 @@ static int try_once(const struct options *o, double rps, uint64_t duration_ns, s
 	return 0;
 }
 
-/* One hiccup of the machine must not decide: a rate is too much when it fails twice. */
-static int try_rate(const struct options *o, double rps, uint64_t duration_ns, struct verdict *ret)
+/* A hiccup of the machine must not decide: a rate is too much when it fails again. */
+static int try_rate(const struct options *o, double rps, uint64_t duration_ns, uint32_t allowed_permille,
+		    struct verdict *ret)
 {
-	int err = try_once(o, rps, duration_ns, ret);
+	int tries = 0, err;
 
-	if (err || ret->passed || run_stopped())
-		return err;
-	return try_once(o, rps, duration_ns, ret);
+	do
+		err = try_once(o, rps, duration_ns, allowed_permille, ret);
+	while (!err && !ret->passed && !run_stopped() && ++tries < (ret->client_limit ? MAX_CLIENT_TRIES : MAX_TRIES));
+	return err ? err : run_stopped() ? -EINTR : 0;
 }
 
-/* Leaves the highest rate that passed in *low and one that did not in *high. */
-static int bracket(const struct options *o, double *low, double *high, struct verdict *best)
+/* A rate that is beyond what the service can do. */
+static int find_beyond(const struct options *o, double *ret)
 {
-	struct verdict v = { 0 };
+	struct verdict v = { .passed = true };
 	double rps = first_rps;
 	int err;
 
-	*low = 0;
 	for (;;) {
-		err = try_rate(o, rps, o->step_ns / PROBES_PER_STEP, &v);
-		if (err || run_stopped())
-			return err ? err : 1;
-		if (!v.passed)
-			break;
-		*best = v;
-		*low = rps;
-		if (rps * growth > highest_rps)
+		err = try_rate(o, rps, o->step_ns / PROBES_PER_STEP, LATE_BEYOND_PERMILLE, &v);
+		if (err)
+			return err;
+		if (!v.passed || rps >= highest_rps)
 			break;
 		rps *= growth;
 	}
-	*high = rps;
+	*ret = rps;
 	return 0;
 }
 
 int calibrate(const struct options *o)
 {
 	struct verdict v = { 0 }, best = { 0 };
-	double low, high;
+	double low, high = 0;
 	bool client_limit = false;
-	int i, err = bracket(o, &low, &high, &best);
+	int i, err = find_beyond(o, &high);
 
-	for (i = 0; i < NR_BISECTIONS && !err; i++) {
-		double middle = low > 0 ? sqrt(low * high) : high / growth;
+	for (low = high / growth / growth, i = 0; i < NR_BISECTIONS && !err; i++) {
+		double middle = sqrt(low * high);
 
-		err = try_rate(o, middle, o->step_ns, &v);
-		if (run_stopped())
-			err = 1;
-		if (v.passed) {
+		err = try_rate(o, middle, o->step_ns, LATE_ALLOWED_PERMILLE, &v);
+		if (!err && v.passed) {
 			low = middle;
 			best = v;
 		} else {
@@ -96,9 +97,9 @@ int calibrate(const struct options *o)
 			client_limit = v.client_limit;
 		}
 	}
-	if (err || low <= 0) {
+	if (err || !best.passed) {
 		fprintf(stderr, "parties-load: no calibration: %s\n",
-			err < 0 ? strerror(-err) : err ? "interrupted" : "even the lowest rate misses the target");
+			err ? strerror(-err) : "every rate that was tried misses the target");
 		return 1;
 	}
 	printf("{\"max_rps\":%.1f,\"target_us\":%.1f,\"late_pct\":%.3f,\"client_limit\":%s}\n", low,
