@@ -157,7 +157,7 @@ static void plot_load(const struct report_run *run, uint32_t index, const struct
 
 		snprintf(title, sizeof(title), "%s (max %.*f/s)", run->services[s].name,
 			 max_rps < 100 ? 1 : 0, max_rps);
-		curve(out, index, column(s, DATA_LOAD), "lines lw 1.5", colors[s % NR_COLORS], title);
+		curve(out, index, column(s, DATA_LOAD), "linespoints lw 1.5 pt 7 ps 0.1", colors[s % NR_COLORS], title);
 	}
 	end_plot(out);
 }
@@ -172,7 +172,7 @@ static void plot_latency(const struct report_run *run, uint32_t index, const str
 
 		snprintf(title, sizeof(title), "%s p%g", service->name, service->percentile);
 		if (has_latency(run, s))
-			curve(out, index, column(s, DATA_LATENCY), "lines lw 1.5", color, title);
+			curve(out, index, column(s, DATA_LATENCY), "linespoints lw 1.5 pt 7 ps 0.1", color, title);
 		fprintf(out, "\t%.9g with lines dt 2 lw 1.5 lc rgb '%s' title 'target %.9g ms', \\\n",
 			service->target_us / 1000, color, service->target_us / 1000);
 		if (is_ever_late(run, s))
@@ -184,12 +184,16 @@ static void plot_latency(const struct report_run *run, uint32_t index, const str
 
 static void plot_cores(const struct report_run *run, uint32_t index, const struct axes *axes, FILE *out)
 {
+	double high = run->nr_cores > 0 ? run->nr_cores : 1;
+
 	(void)axes;
-	begin_plot(out, "cores", 0, run->nr_cores > 0 ? run->nr_cores + 0.5 : 1, false);
+	fprintf(out, "set ytics %g\n", ceil(high / 8));
+	begin_plot(out, "cores", 0, high * 1.05, false);
 	curve(out, index, column(run->nr_services, 0) + 1, "steps lw 1 dt 3", IDLE_COLOR, "idle");
 	curve(out, index, column(run->nr_services, 0), "steps lw 1.5", BE_COLOR, "best effort");
 	step_curves(out, run, index, DATA_CORES);
 	end_plot(out);
+	fputs("set ytics autofreq\n", out);
 }
 
 static void plot_speed(const struct report_run *run, uint32_t index, const struct axes *axes, FILE *out)
@@ -283,7 +287,7 @@ void figure_script(const struct report_run *runs, uint32_t nr_runs, enum figure_
 	else
 		fprintf(out, "set terminal %s size %u,%u", format == FIGURE_SVG ? "svg" : "pngcairo", width, height);
 	fputs(" noenhanced font 'sans-serif,11' background 'white'\n", out);
-	fputs("set datafile missing 'NaN'\nset multiplot\nset key left top Left reverse samplen 2 font ',10'\n"
+	fputs("set multiplot\nset key left top Left reverse samplen 2 font ',10'\n"
 	      "set grid lc rgb '#dddddd' lt 1\nset border 3\nset tics nomirror out\nset format y '%g'\n", out);
 	for (uint32_t i = 0; i < nr_runs; i++)
 		write_column(&runs[i], i, nr_runs, &axes, height, out);
