@@ -216,13 +216,12 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 			"p99_us", latency(s->p99_ns, n), "total_p99_us", latency(s->total_p99_ns, n),
 			"residency_p99_us", latency(s->residency_p99_ns, n), "service_p99_us",
 			latency(s->service_p99_ns, n), "steer_us", latency(seen->latency_ns, seen->nr_completed));
-	json_object_update_new(ret, json_pack("{s:I, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f}", "in_flight",
+	json_object_update_new(ret, json_pack("{s:I, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f}", "in_flight",
 			(json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns), "over_target",
 			(json_int_t)s->nr_over_target, "late", (json_int_t)s->nr_late, "listen_drops",
 			(json_int_t)s->nr_listen_drops, "state", state_json(tick, seen), "slack",
 			qos_has_slack(seen) ? json_integer(tick->report.slack_permille[i]) : json_null(), "cpu_s",
-			seconds(s->cpu_ns), "run_delay_s", seconds(s->run_delay_ns), "throttled_s",
-			seconds(s->throttled_ns)));
+			seconds(s->cpu_ns), "throttled_s", seconds(s->throttled_ns)));
 	add_share(ret, tick, i);
 	return ret;
 }

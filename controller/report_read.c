@@ -15,7 +15,7 @@
 static const char *const column_names[REPORT_NR_COLUMNS] = {
 	"arrivals", "completed", "rps", "mean_us", "p50_us", "p95_us", "p99_us", "total_p99_us", "residency_p99_us",
 	"service_p99_us", "steer_us", "in_flight", "oldest_us", "over_target", "late", "listen_drops", "slack", "cores",
-	"speed", "khz", "permille", "cpu_s", "run_delay_s", "throttled_s",
+	"speed", "khz", "permille", "cpu_s", "throttled_s",
 };
 
 const char *report_column_name(enum report_column column)

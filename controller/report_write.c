@@ -73,6 +73,8 @@ static void html_cell(FILE *out, const json_t *value)
 	fputs("<td>", out);
 	if (json_is_string(value))
 		html_text(out, json_string_value(value));
+	else if (json_is_integer(value))
+		fprintf(out, "%lld", (long long)json_integer_value(value));
 	else if (json_is_number(value))
 		fprintf(out, "%.6g", json_number_value(value));
 	else
