@@ -432,11 +432,14 @@ int machine_restore(const char *root, const char *state_dir, char *error, size_t
 	struct lock lock;
 	int err;
 
-	snprintf(error, error_size, "%s", "");
 	err = lock_take(&lock, dir, false, error, error_size);
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	err = restore_journal(root, dir, error, error_size);
-	lock_release(&lock);
+	if (!err) {
+		err = restore_journal(root, dir, error, error_size);
+		lock_release(&lock);
+	}
+	if (err == -ENOENT) /* no directory, so nothing ran */
+		err = 0;
+	if (err >= 0)
+		snprintf(error, error_size, "%s", "");
 	return err;
 }
