@@ -99,7 +99,7 @@ static inline void fake_decide(struct fake_run *run, uint32_t first, uint32_t se
 	};
 }
 
-static inline void fake_start(struct fake_run *run, const struct policy_ops *policy)
+static inline __attribute__((unused)) void fake_start(struct fake_run *run, const struct policy_ops *policy)
 {
 	*run = (struct fake_run){
 		.config = { .file = "two.conf", .policy = "static", .interval_ns = 500 * MS, .seed = 7,
