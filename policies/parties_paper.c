@@ -366,7 +366,7 @@ static void paper_step(void *state, uint64_t now_ns, const struct policy_view *v
 	infeasible = infeasible_event(p, now_ns, view);
 	shares_keep(view, ret);
 	/* A move that was not made, or that something else undid or mixed with, cannot be judged. */
-	if (view->last_failed || !same_allocation(view, ret, &p->decided))
+	if (!same_allocation(view, ret, &p->decided))
 		p->watched = POLICY_NOBODY;
 	if (p->watched == POLICY_NOBODY)
 		main_window(p, now_ns, view, rng, ret);

@@ -190,6 +190,9 @@ static void the_victim_is_the_service_with_the_largest_slack_above_its_floor(voi
 	bench_start(&b);
 	assert_window(&b, POLICY_REASON_UPSIZE, -100, 300, 900, 301);
 	assert_int_equal(b.d.victim, 3);
+	WINDOW(&b, 100, 100, 100, 100);
+	assert_window(&b, POLICY_REASON_UPSIZE, -100, 300, 900, 300); /* ties in configuration order */
+	assert_int_equal(b.d.victim, 1);
 	bench_end(&b);
 }
 
@@ -209,6 +212,37 @@ static void a_victim_that_wants_the_same_turns_to_another_resource(void **state)
 	assert_window(&b, POLICY_REASON_UPSIZE, -200, 100); /* which does not go for that core again */
 	assert_int_equal(b.d.subject, 0);
 	assert_int_equal(b.d.resource, POLICY_SPEED);
+	bench_end(&b);
+}
+
+static void a_victim_that_wants_something_else_goes_on_wanting_it(void **state)
+{
+	struct bench b = bench_new(PAPER, (struct bench_machine){ 2, 8, 0, 12, false, 1 });
+	uint64_t core = bench_seed(2, DRAW_CORE);
+
+	(void)state;
+	assert_window(&b, POLICY_REASON_UPSIZE, 40, 100); /* service 0 remembers UP, SPEED */
+	assert_window(&b, POLICY_REASON_WATCH, 41, 100);
+	b.view.services[0].have.speed = 10;
+	rng_seed(&b.rng, core);
+	assert_window(&b, POLICY_REASON_UPSIZE, 100, -100);
+	assert_int_equal(b.d.victim, 0);
+	assert_window(&b, POLICY_REASON_WATCH, 100, 40);
+	assert_window(&b, POLICY_REASON_UPSIZE, -200, 100);
+	assert_int_equal(b.d.resource, POLICY_SPEED);
+	bench_end(&b);
+
+	b = bench_new(PAPER, (struct bench_machine){ 2, 8, 0, 12, false, DRAW_CORE });
+	assert_window(&b, POLICY_REASON_DOWNSIZE, 500, 100); /* service 0 remembers DOWN, CORE */
+	assert_window(&b, POLICY_REASON_WATCH, 100, 100);
+	rng_seed(&b.rng, core);
+	assert_window(&b, POLICY_REASON_UPSIZE, 100, -100); /* takes that core from the pool */
+	assert_window(&b, POLICY_REASON_WATCH, 100, -50);
+	assert_window(&b, POLICY_REASON_UPSIZE, 100, -50); /* and this one from service 0 */
+	assert_int_equal(b.d.victim, 0);
+	assert_window(&b, POLICY_REASON_WATCH, 100, 100);
+	assert_window(&b, POLICY_REASON_DOWNSIZE, 500, 100);
+	assert_int_equal(b.d.resource, POLICY_CORE);
 	bench_end(&b);
 }
 
@@ -334,6 +368,7 @@ int main(void)
 		cmocka_unit_test(the_idle_pool_is_given_out_before_anybody_pays),
 		cmocka_unit_test(the_victim_is_the_service_with_the_largest_slack_above_its_floor),
 		cmocka_unit_test(a_victim_that_wants_the_same_turns_to_another_resource),
+		cmocka_unit_test(a_victim_that_wants_something_else_goes_on_wanting_it),
 		cmocka_unit_test(speed_takes_from_nobody),
 		cmocka_unit_test(a_resource_at_its_maximum_is_skipped),
 		cmocka_unit_test(floors_hold_however_much_slack_there_is),

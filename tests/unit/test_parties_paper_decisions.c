@@ -358,6 +358,22 @@ static void decision_13_the_verdict_on_a_downsize_waits_for_a_completion(void **
 	bench_end(&b);
 }
 
+static void decision_13_a_stalled_service_is_as_late_as_its_oldest_request(void **state)
+{
+	struct bench b = bench_new(PAPER, (struct bench_machine){ 2, 8, 0, 12, true, DRAW_CORE });
+
+	(void)state;
+	for (int i = 1; i < 10; i++)
+		WINDOW(&b, BLIND, 100);
+	assert_window(&b, POLICY_REASON_UPSIZE, BLIND, 100);
+	assert_int_equal(b.d.resource, POLICY_CORE);
+	assert_window(&b, POLICY_REASON_WATCH, BLIND, 100); /* which got older: the core did not help */
+	assert_window(&b, POLICY_REASON_UPSIZE, BLIND, -100);
+	assert_int_equal(b.d.subject, 0);
+	assert_int_equal(b.d.resource, POLICY_SPEED);
+	bench_end(&b);
+}
+
 static void decision_13_a_lost_signal_is_no_completion(void **state)
 {
 	struct bench b = bench_new(PAPER, (struct bench_machine){ 1, 8, 0, 0, true, -1 });
@@ -392,6 +408,7 @@ int main(void)
 		cmocka_unit_test(decision_13_without_completion_a_service_is_neither_needy_nor_generous),
 		cmocka_unit_test(decision_13_after_five_seconds_requests_in_flight_count_as_a_violation),
 		cmocka_unit_test(decision_13_the_verdict_on_a_downsize_waits_for_a_completion),
+		cmocka_unit_test(decision_13_a_stalled_service_is_as_late_as_its_oldest_request),
 		cmocka_unit_test(decision_13_a_lost_signal_is_no_completion),
 	};
 
