@@ -33,7 +33,8 @@ while kill -0 $run 2>/dev/null && [ $looks -lt 40 ]; do
 	kill -STOP $run
 	cpus=$(cat /sys/fs/cgroup/parties/truth/cpuset.cpus.effective 2>/dev/null)
 	first=${cpus%%[-,]*}
-	[ -z "$first" ] || echo "$(grep -c . "$scratch/record") $cpus" \
+	lines=$(grep -c . "$scratch/record")
+	[ "$lines" -lt 2 ] || echo "$lines $cpus" \
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_setspeed")" \
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_cur_freq")"
 	kill -CONT $run
@@ -45,12 +46,14 @@ tap_is $? 0 'the run ends well'
 disown_pid $run
 tap_note "$(cat "$scratch/log")"
 
-# Record: cpus and kHz after each line; a look must match the last whole line or the one being written.
+# Record: cpus and kHz after each line; a look must match the last whole line or the step under way.
 sed -n 's/.*"core_ids": *"\([^"]*\)".*"khz": *\([0-9]*\).*/\1 \2/p; t
 	s/.*/- -/p' "$scratch/record" >"$scratch/recorded"
-awk 'NR == FNR { said[FNR] = $0; next }
+awk 'NR == FNR { cpus[FNR] = $1; khz[FNR] = $2; next }
 	$3 != $4 { print "speed set " $3 ", speed now " $4 }
-	said[$1] != $2 " " $3 && said[$1 + 1] != $2 " " $3 { print "line " $1 " says " said[$1] ", machine has " $2 " " $3 }
+	cpus[$1] != $2 && cpus[$1 + 1] != $2 || khz[$1] != $3 && khz[$1 + 1] != $3 {
+		print "line " $1 " says " cpus[$1] " " khz[$1] ", machine has " $2 " " $3
+	}
 	{ looks++; seen[$2 " " $3] = 1 }
 	END { for (s in seen) kinds++; print looks + 0, kinds + 0 > "/dev/stderr" }' \
 	"$scratch/recorded" "$scratch/seen" >"$scratch/wrong" 2>"$scratch/counts"
