@@ -38,7 +38,9 @@ static void add(struct text *t, const char *format, ...)
 
 void status_init(struct status *status, int fd)
 {
-	*status = (struct status){ .fd = fd, .color = fd >= 0 && isatty(fd) && !getenv("NO_COLOR") };
+	const char *no_color = getenv("NO_COLOR");
+
+	*status = (struct status){ .fd = fd, .color = fd >= 0 && isatty(fd) && (!no_color || !*no_color) };
 }
 
 static const char *owner_name(const struct tick *tick, int32_t service)

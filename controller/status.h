@@ -17,7 +17,7 @@ struct status {
 	char action[128];   /* the last one since the last line */
 };
 
-/* Colour when `fd` is a terminal and NO_COLOR is unset. */
+/* Colour when `fd` is a terminal and NO_COLOR is unset or empty. */
 void status_init(struct status *status, int fd);
 /* Call after every tick; prints once a second of the tick's own clock. */
 void status_tick(struct status *status, const struct tick *tick);
