@@ -180,16 +180,26 @@ static int open_ports(struct run *run)
 	return err ? fail(EXIT_UNABLE, "the services' processes cannot be taken up: %s", strerror(-err)) : EXIT_OK;
 }
 
-/* The kernel's windows, and beside them what the services' own groups say about CPU time. */
+/* From the service's group where it has one, otherwise from its processes, which nobody throttles then. */
+static int read_usage(struct run *run, uint32_t service, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
+{
+	if (run->mode == RUN_LIVE)
+		return machine_usage(run->machine, service, ret_cpu_ns, ret_throttled_ns);
+	*ret_cpu_ns = roster_cpu_ns(&run->roster, service);
+	*ret_throttled_ns = 0;
+	return 0;
+}
+
+/* The kernel's windows, and beside them CPU time. */
 static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
 {
 	struct run *run = ctx;
 	int err = run->kernel.read(run->kernel.ctx, now_ns, samples, nr_services);
 
-	for (uint32_t i = 0; !err && run->machine && i < nr_services; i++) {
+	for (uint32_t i = 0; !err && i < nr_services; i++) {
 		uint64_t cpu_ns, throttled_ns;
 
-		if (machine_usage(run->machine, i, &cpu_ns, &throttled_ns) < 0)
+		if (read_usage(run, i, &cpu_ns, &throttled_ns) < 0)
 			continue;
 		samples[i].cpu_ns = cpu_ns > run->cpu_ns[i] ? cpu_ns - run->cpu_ns[i] : 0;
 		samples[i].throttled_ns = throttled_ns > run->throttled_ns[i] ? throttled_ns - run->throttled_ns[i] : 0;
@@ -208,6 +218,8 @@ static int start_tick(struct run *run)
 	};
 	if (run->machine)
 		run->tick.actuator = machine_actuator(run->machine);
+	for (uint32_t i = 0; i < run->config.nr_services; i++)
+		read_usage(run, i, &run->cpu_ns[i], &run->throttled_ns[i]);
 	return tick_init(&run->tick, run->config.nr_batches);
 }
 

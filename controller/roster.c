@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static const uint64_t PERIOD_NS = 1000000000, SEARCH_NS = 5000000000;
 
@@ -119,4 +120,17 @@ void roster_refresh(struct roster *roster, uint64_t now_ns, uint64_t interval_ns
 		roster->looked_ns[group] = now_ns;
 		refresh(roster, group);
 	}
+}
+
+uint64_t roster_cpu_ns(const struct roster *roster, uint32_t service)
+{
+	const struct match_pids *pids = &roster->pids[service];
+	struct timespec used;
+	uint64_t sum_ns = 0;
+	clockid_t clock;
+
+	for (uint32_t i = 0; i < pids->nr; i++)
+		if (clock_getcpuclockid(pids->pids[i], &clock) == 0 && clock_gettime(clock, &used) == 0)
+			sum_ns += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	return sum_ns;
 }

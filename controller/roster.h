@@ -33,5 +33,7 @@ int roster_hand_over(struct roster *roster);
  * gone, and every five seconds otherwise.  (Children need no search to be confined: they inherit the group.)
  */
 void roster_refresh(struct roster *roster, uint64_t now_ns, uint64_t interval_ns);
+/* CPU time of the processes a service has now; it falls when one of them ends. */
+uint64_t roster_cpu_ns(const struct roster *roster, uint32_t service);
 
 #endif

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "roster.h"
@@ -184,6 +185,22 @@ static void a_refused_hand_over_is_tried_again(void **state)
 	assert_int_equal(nr_machine, 4);
 }
 
+static void cpu_time_is_that_of_the_processes_of_the_service(void **state)
+{
+	pid_t pid = found[0];
+
+	(void)state;
+	assert_true(roster_cpu_ns(&roster, 0) < SECOND);
+	roster.pids[0].pids[0] = getpid();
+	while (clock() < CLOCKS_PER_SEC / 50)
+		;
+	assert_true(roster_cpu_ns(&roster, 0) >= SECOND / 50);
+	end(pid);
+	roster.pids[0].pids[0] = pid;
+	assert_int_equal(roster_cpu_ns(&roster, 0), 0);
+	found[0] = 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -195,6 +212,7 @@ int main(void)
 		TEST(a_service_that_is_gone_is_looked_for_every_second),
 		TEST(a_search_that_fails_changes_nothing),
 		TEST(a_refused_hand_over_is_tried_again),
+		TEST(cpu_time_is_that_of_the_processes_of_the_service),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
