@@ -59,7 +59,7 @@ static void expect_call(struct server *s)
 		return;
 	grpc_call_details_init(&x->details);
 	grpc_metadata_array_init(&x->metadata);
-	if (grpc_server_request_call(s->grpc, &x->call, &x->details, &x->metadata, s->queue, s->queue, x) != GRPC_CALL_OK)
+	if (grpc_server_request_call(s->grpc, &x->call, &x->details, &x->metadata, s->queue, s->queue, x))
 		free_exchange(x);
 }
 

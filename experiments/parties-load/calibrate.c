@@ -42,8 +42,8 @@ static int try_once(const struct options *o, double rps, uint64_t duration_ns, u
 	ret->late_pct = c->nr_sent ? 100.0 * (double)c->nr_late / (double)c->nr_sent : 0;
 	ret->passed = c->nr_completed && !c->nr_errors && c->nr_late <= limits.nr_late_allowed;
 	ret->client_limit = !ret->passed && c->max_lag_ns > o->target_ns / 2 && c->nr_late_sends * 2 > c->nr_late;
-	fprintf(stderr, "parties-load: %.1f req/s: %s, %.2f %% late%s\n", rps, ret->passed ? "ok" : "too much", ret->late_pct,
-		ret->client_limit ? " (the load generator itself was late)" : "");
+	fprintf(stderr, "parties-load: %.1f req/s: %s, %.2f %% late%s\n", rps, ret->passed ? "ok" : "too much",
+		ret->late_pct, ret->client_limit ? " (the load generator itself was late)" : "");
 	return 0;
 }
 

@@ -127,7 +127,8 @@ void meter_end_interval(struct meter *m, uint64_t now_ns, double asked_rps, bool
 	if (!quiet)
 		print_line(describe(&m->interval, (double)(now_ns - m->start_ns) / 1e9, elapsed_s, asked_rps));
 	if (!quiet && !m->lag_warned && m->interval.nr_late_sends * 100 > m->interval.nr_sent) {
-		fprintf(stderr, "parties-load: behind its own schedule: %.1f %% of sends over %llu us late, the worst %llu us\n",
+		fprintf(stderr,
+			"parties-load: behind its own schedule: %.1f %% of sends over %llu us late, at worst %llu us\n",
 			percent(m->interval.nr_late_sends, m->interval.nr_sent),
 			(unsigned long long)(METER_LAG_NS / NS_PER_US),
 			(unsigned long long)(m->interval.max_lag_ns / NS_PER_US));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * options.c - the command line of parties-load.  Glue: prints help and reasons, reads a profile file, resolves the host.
+ * options.c - the command line of parties-load.  Glue: prints help and reasons, reads a profile file, resolves the
+ * host.
  */
 #include "options.h"
 

@@ -91,7 +91,8 @@ static void slice_text(const grpc_slice *slice, char *buf, size_t size)
 {
 	size_t length = GRPC_SLICE_LENGTH(*slice);
 
-	snprintf(buf, size, "%.*s", (int)(length < size ? length : size - 1), (const char *)GRPC_SLICE_START_PTR(*slice));
+	snprintf(buf, size, "%.*s", (int)(length < size ? length : size - 1),
+		 (const char *)GRPC_SLICE_START_PTR(*slice));
 }
 
 static int check_answer(struct call *c)
@@ -145,7 +146,8 @@ static double between(struct rpc *r, double low, double high)
 static grpc_byte_buffer *make_message(struct rpc *r)
 {
 	struct hotel_request request = {
-		.latitude = between(r, HOTEL_CENTRE_LATITUDE - HOTEL_HALF_WIDTH, HOTEL_CENTRE_LATITUDE + HOTEL_HALF_WIDTH),
+		.latitude = between(r, HOTEL_CENTRE_LATITUDE - HOTEL_HALF_WIDTH,
+				    HOTEL_CENTRE_LATITUDE + HOTEL_HALF_WIDTH),
 		.longitude = between(r, HOTEL_CENTRE_LONGITUDE - HOTEL_HALF_WIDTH,
 				     HOTEL_CENTRE_LONGITUDE + HOTEL_HALF_WIDTH),
 		.in_day = (uint32_t)between(r, 0, HOTEL_NR_DAYS - HOTEL_MAX_NIGHTS),
@@ -169,7 +171,8 @@ static void start_batch(struct rpc *r, struct call *c)
 		{ .op = GRPC_OP_SEND_INITIAL_METADATA },
 		{ .op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = message },
 		{ .op = GRPC_OP_SEND_CLOSE_FROM_CLIENT },
-		{ .op = GRPC_OP_RECV_INITIAL_METADATA, .data.recv_initial_metadata.recv_initial_metadata = &c->headers },
+		{ .op = GRPC_OP_RECV_INITIAL_METADATA,
+		  .data.recv_initial_metadata.recv_initial_metadata = &c->headers },
 		{ .op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &c->answer },
 		{ .op = GRPC_OP_RECV_STATUS_ON_CLIENT,
 		  .data.recv_status_on_client = { .trailing_metadata = &c->trailers, .status = &c->status,

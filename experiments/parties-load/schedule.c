@@ -2,8 +2,8 @@
 /*
  * schedule.c - arrival instants of a load that changes over time.  Pure: the seed is an argument, no clock is read.
  *
- * Arrivals of a Poisson process whose rate changes are found by letting the rate's integral grow by exponential steps of
- * mean 1 (equal spacing: by 1).  The rate counts as constant within a slice of one millisecond.
+ * Arrivals of a Poisson process whose rate changes are found by letting the rate's integral grow by exponential steps
+ * of mean 1 (equal spacing: by 1).  The rate counts as constant within a slice of one millisecond.
  */
 #include "schedule.h"
 

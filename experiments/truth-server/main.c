@@ -185,11 +185,17 @@ static void *wait_for_eof(void *arg)
 
 static void write_summary(FILE *f)
 {
-	fprintf(f, "{\"count\": %zu, \"mean_us\": %.3f, \"p50_us\": %.3f, \"p95_us\": %.3f, \"p99_us\": %.3f, \"max_us\": %.3f}\n",
-		truth.log.nr, latency_log_mean(&truth.log) / 1e3, (double)latency_log_percentile(&truth.log, 500) / 1e3,
-		(double)latency_log_percentile(&truth.log, 950) / 1e3,
-		(double)latency_log_percentile(&truth.log, 990) / 1e3,
-		(double)latency_log_percentile(&truth.log, 1000) / 1e3);
+	static const struct {
+		const char *name;
+		uint32_t permille;
+	} ranks[] = { { "p50_us", 500 }, { "p95_us", 950 }, { "p99_us", 990 }, { "max_us", 1000 } };
+	size_t i;
+
+	fprintf(f, "{\"count\": %zu, \"mean_us\": %.3f", truth.log.nr, latency_log_mean(&truth.log) / 1e3);
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)
+		fprintf(f, ", \"%s\": %.3f", ranks[i].name,
+			(double)latency_log_percentile(&truth.log, ranks[i].permille) / 1e3);
+	fputs("}\n", f);
 }
 
 static void write_list(FILE *f)

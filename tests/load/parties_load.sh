@@ -42,11 +42,13 @@ if command -v memcached >/dev/null; then
 	to_memcached='--protocol memcached --to 127.0.0.1:20521'
 	load memcached $to_memcached --requests 20000 --rate 10000 --connections 7 --get 80 --value 1000
 	tap_is "$(field completed "$scratch/memcached.load")" 20000 'memcached: the client completed 20000 requests'
-	tap_is $(($(counter cmd_get 20521) + $(counter cmd_set 20521))) 20000 'memcached: the server counted 20000 requests'
+	tap_is $(($(counter cmd_get 20521) + $(counter cmd_set 20521))) 20000 \
+		'memcached: the server counted 20000 requests'
 
-	load profile $to_memcached --profile 'at 0s 0%; ramp 1s 100%; hold 1s; ramp 1s 0%' --max 2000 --spacing fixed --interval 500ms
+	load profile $to_memcached --profile 'at 0s 0%; ramp 1s 100%; hold 1s; ramp 1s 0%' --max 2000 --spacing fixed \
+		--interval 500ms
 	awk -v sent="$(field sent "$scratch/profile.load")" 'BEGIN { exit !(sent >= 3990 && sent <= 4010) }'
-	tap_ok $? "profile: a ramp up, a hold and a ramp down send their integral ($(field sent "$scratch/profile.load"))"
+	tap_ok $? 'profile: a ramp up, a hold and a ramp down send their integral'
 	printf '# comment\nat 0s 50%%\nhold 500ms\n' >"$scratch/profile"
 	load profile-file $to_memcached --profile "@$scratch/profile" --max 1000 --spacing fixed
 	awk -v sent="$(field sent "$scratch/profile-file.load")" 'BEGIN { exit !(sent >= 248 && sent <= 251) }'
@@ -141,7 +143,8 @@ tap_is "$(field completed "$scratch/http.load")" 200 'http: a server that closes
 load http-close --protocol http --url $url/page --requests 100 --rate 200 --close
 load http-chunked --protocol http --url $url/chunked --requests 100 --rate 200
 load http-until-close --protocol http --url $url/until-close --requests 100 --rate 200
-exits 1 'http: answers of status 404 are failures' "$BUILD/parties-load" --protocol http --url $url/missing --requests 10 --rate 100
+exits 1 'http: answers of status 404 are failures' "$BUILD/parties-load" --protocol http --url $url/missing \
+	--requests 10 --rate 100
 tap_is "$(field errors "$scratch/stdout")" 10 'http: which are counted'
 kill -TERM $http
 wait $http
@@ -149,13 +152,16 @@ disown_pid $http
 tap_is "$(cat "$scratch/http.count")" 510 'http: the server was asked 510 times'
 
 # --- failures and usage
-exits 1 'nobody listens: exit 1' "$BUILD/parties-load" --protocol truth --to 127.0.0.1:20529 --requests 5 --rate 100
+nobody='--to 127.0.0.1:20529 --requests 5 --rate 100'
+exits 1 'nobody listens: exit 1' "$BUILD/parties-load" --protocol truth $nobody
 tap_is "$(field errors "$scratch/stdout")" 5 'nobody listens: every request is an error'
-exits 1 'nobody listens: gRPC the same' "$BUILD/parties-load" --protocol grpc --to 127.0.0.1:20529 --requests 5 --rate 100 --close
-for bad in '' '--protocol smtp' '--protocol truth --to 127.0.0.1:1' '--protocol http --to 127.0.0.1:1 --rate 1 --for 1s' \
+exits 1 'nobody listens: gRPC the same' "$BUILD/parties-load" --protocol grpc --close $nobody
+for bad in '' '--protocol smtp' '--protocol truth --to 127.0.0.1:1' \
+	'--protocol http --to 127.0.0.1:1 --rate 1 --for 1s' \
 	'--protocol truth --to 127.0.0.1 --rate 1 --for 1s' '--protocol truth --to 127.0.0.1:1 --rate 1' \
 	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1' '--protocol truth --to 127.0.0.1:1 --calibrate' \
-	'--protocol truth --to 127.0.0.1:1 --max 1 --profile ramp' '--protocol truth --to 127.0.0.1:1 --rate 1 --for 1s --service-us 5..1' \
+	'--protocol truth --to 127.0.0.1:1 --max 1 --profile ramp' \
+	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1s --service-us 5..1' \
 	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1s extra'; do
 	exits 2 "usage: parties-load $bad" "$BUILD/parties-load" $bad
 done

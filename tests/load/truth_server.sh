@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 60
-# parties-load against truth-server: every request is answered and counted once in every mode, and the client's latencies
-# enclose what the server knows.
+# parties-load against truth-server: every request is answered and counted once in every mode, and the client's
+# latencies enclose what the server knows.
 set -uo pipefail
 . tests/lib.sh
 . tests/live/observe.lib
@@ -20,7 +20,8 @@ serve() {
 	done
 	shift
 	port=$((port + 1))
-	"$BUILD/truth-server" --port $port --out "$scratch/$name.truth" --list "$scratch/$name.list" "${args[@]}" >"$scratch/$name.ready" &
+	"$BUILD/truth-server" --port $port --out "$scratch/$name.truth" --list "$scratch/$name.list" "${args[@]}" \
+		>"$scratch/$name.ready" &
 	server=$!
 	own $server
 	wait_for_port $port

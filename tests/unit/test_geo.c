@@ -24,7 +24,8 @@ static void make_world(struct world *w, uint32_t nr_points, unsigned short seed)
 	uint32_t i;
 
 	for (i = 0; i < nr_points; i++)
-		w->points[i] = (struct geo_point){ (float)(erand48(rng) * 20), (float)(erand48(rng) * erand48(rng) * 20) };
+		w->points[i] = (struct geo_point){ (float)(erand48(rng) * 20),
+						   (float)(erand48(rng) * erand48(rng) * 20) };
 	w->geo = (struct geo){ 20, nr_points, SIDE, w->points, w->cell_start, w->order };
 	geo_build(&w->geo);
 }

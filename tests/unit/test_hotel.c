@@ -88,7 +88,8 @@ static void the_offers_are_the_best_ten_in_order(void **state)
 	for (hotel = 0; hotel < NR_HOTELS; hotel++) {
 		uint32_t cents = rates_cheapest_cents(city->plans[hotel], hotel, request.in_day, request.out_day);
 
-		nr_better += cents != RATES_SOLD_OUT && score_of(city, (struct hotel_offer){ hotel, cents }) < worst - 1;
+		nr_better += cents != RATES_SOLD_OUT &&
+			     score_of(city, (struct hotel_offer){ hotel, cents }) < worst - 1;
 	}
 	assert_in_range(nr_better, HOTEL_MAX_OFFERS - 2, HOTEL_MAX_OFFERS - 1);
 	city_free(city);

@@ -24,7 +24,8 @@ static uint32_t price(struct rate_plan plan, uint32_t in_day, uint32_t out_day)
 }
 
 static const struct rate_plan plain = {
-	.night_cents = 10000, .weekend_permille = 1500, .season_permille = 2000, .closed_from = NEVER_CLOSED, .min_nights = 1,
+	.night_cents = 10000, .weekend_permille = 1500, .season_permille = 2000, .closed_from = NEVER_CLOSED,
+	.min_nights = 1,
 };
 
 static void ordinary_nights_cost_the_base_rate(void **state)

@@ -74,15 +74,16 @@ static void http_chunks_end_with_the_empty_one(void **state)
 	(void)state;
 	check(RESPONSE_HTTP, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1a;x=y\r\n"
 			     "abcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n", 1, false, false);
-	check(RESPONSE_HTTP, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nTrailer: 1\r\n\r\n", 1,
-	      false, false);
+	check(RESPONSE_HTTP, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nTrailer: 1\r\n\r\n",
+	      1, false, false);
 	check(RESPONSE_HTTP, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", 0, false, false);
 }
 
 static void interim_responses_are_not_the_answer(void **state)
 {
 	(void)state;
-	check(RESPONSE_HTTP, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 1, false, false);
+	check(RESPONSE_HTTP, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 1, false,
+	      false);
 	check(RESPONSE_HTTP, "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 0, false, false);
 }
 
@@ -129,10 +130,11 @@ static void bytes_after_the_end_are_an_error(void **state)
 static void long_header_lines_do_not_overflow(void **state)
 {
 	char text[4096];
-	size_t size = (size_t)snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX: %02000d\r\n\r\nx", 0);
+	size_t size;
 	struct response r;
 
 	(void)state;
+	size = (size_t)snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX: %02000d\r\n\r\nx", 0);
 	response_begin(&r, RESPONSE_HTTP);
 	assert_int_equal(response_feed(&r, text, size), 1);
 }
