@@ -65,7 +65,7 @@ bpf_tests  := $(patsubst tests/bpf/%.c,$(BUILD)/tests/%,$(wildcard tests/bpf/*.c
 fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
-pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos) $(BUILD)/metrics/window.o
+pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest) $(BUILD)/metrics/window.o
 pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
 
 .DELETE_ON_ERROR:
@@ -169,7 +169,8 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 tests: $(unit_tests) $(bpf_tests)
 
 # libFuzzer needs clang; the library code is compiled in, so that coverage reaches it.
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard controller/*.c policies/*.c metrics/*.c experiments/plant/*.c) | $(skels)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard controller/*.c policies/*.c metrics/*.c experiments/plant/*.c) \
+		experiments/common/profile.c | $(skels)
 	$(call say,FUZZ,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -MMD -MP -MF $@.d -MT $@ \

@@ -35,6 +35,7 @@ struct hook {
 /* The most telling line libbpf printed while loading; libbpf has no other way to hand it over. */
 static __thread char last_warning[256];
 
+__attribute__((format(printf, 2, 0)))
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (getenv("EBEE_DEBUG")) {
