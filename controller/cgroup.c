@@ -3,11 +3,13 @@
  * cgroup.c - control group hierarchies, through libcgroup where that is right.  Port.
  * It moves nobody (tasks.c) and sets no limit (cpuset.c, bandwidth.c).
  *
- * libcgroup 2.0.2 makes the groups.  The rest is read from the kernel directly, because the library
- *   - prints to stdout unless a logger is set before cgroup_init;
+ * libcgroup 2.0.2 makes the groups of version 1.  The rest is done directly, because the library
+ *   - on version 2 enables controllers in a group's ancestors by itself, before anybody could write down that they were
+ *     off, and then fails with ENOENT to add a second controller below the same parent;
  *   - knows no hierarchy without a controller (the version 2 half of a hybrid system, which can freeze and count CPU
  *     time), no container's partial mount, and only the mounts of "/";
  *   - moves one thread of a process on version 1 (cgroup_attach_task_pid), so tasks.c moves them one by one;
+ *   - prints to stdout unless a logger is set before cgroup_init;
  *   - gives the text of an unrelated error for code 0 (cgroup_strerror), so it is not asked for texts.
  */
 #include "cgroup.h"
@@ -21,11 +23,6 @@
 #include <unistd.h>
 
 static const char *const kind_names[CGROUP_NR_KINDS] = { "cpuset", "cpu", "cpuacct", "freezer" };
-
-const char *cgroup_kind_name(enum cgroup_kind kind)
-{
-	return kind_names[kind];
-}
 
 /* Whether `word` is in `list`, whose words are separated by `separator`. */
 static bool has_word(const char *list, char separator, const char *word)
@@ -193,19 +190,26 @@ static int library_error(int code)
 	}
 }
 
-static int make_by_library(const struct cgroup_mount *mount, const char *name)
+/* Whether the library would make groups where we mean. */
+static bool library_knows(const struct cgroup_mount *mount)
 {
-	struct cgroup *group;
-	int code;
+	char *dir = NULL;
+	bool same;
 
 	cgroup_set_logger(stay_silent, CGROUP_LOG_ERROR, NULL);
-	code = cgroup_init();
-	if (code)
-		return library_error(code);
-	group = cgroup_new_cgroup(name);
-	if (!group || !cgroup_add_controller(group, mount->name))
-		code = ECGOTHER;
-	else
+	if (mount->version != 1 || cgroup_init() || cgroup_get_subsys_mount_point(mount->name, &dir))
+		return false;
+	same = !strcmp(dir, mount->dir);
+	free(dir);
+	return same;
+}
+
+static int make_by_library(const struct cgroup_mount *mount, const char *name)
+{
+	struct cgroup *group = cgroup_new_cgroup(name);
+	int code = ECGOTHER;
+
+	if (group && cgroup_add_controller(group, mount->name))
 		code = cgroup_create_cgroup(group, 1);
 	cgroup_free(&group);
 	return library_error(code);
@@ -215,20 +219,14 @@ int cgroup_make(const struct cgroup_mount *mount, const char *name)
 {
 	char path[KNOB_PATH_SIZE];
 	struct stat st;
-	int err = 0;
 
 	if (snprintf(path, sizeof(path), "%s/%s", mount->dir, name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	if (stat(path, &st) == 0)
 		return S_ISDIR(st.st_mode) ? 0 : -EEXIST;
-	/* The library refuses a group without a controller to name, and knows only the mounts of "/". */
-	if (mount->version == 2)
-		err = mkdir(path, 0755) ? -errno : 0;
-	else
-		err = make_by_library(mount, name);
-	if (err)
-		return err;
-	return stat(path, &st) == 0 ? 0 : -errno; /* it may have made another one */
+	if (library_knows(mount))
+		return make_by_library(mount, name);
+	return mkdir(path, 0755) ? -errno : 0;
 }
 
 int cgroup_missing_controllers(const char *dir, const char *controllers, char *ret, size_t size)

@@ -32,7 +32,6 @@ struct cgroup_mounts {
 	struct cgroup_mount kinds[CGROUP_NR_KINDS];
 };
 
-const char *cgroup_kind_name(enum cgroup_kind kind);
 /* Reads <root>/proc/self/mountinfo.  -ENOENT: no hierarchy at all. */
 int cgroup_read_mounts(const char *root, struct cgroup_mounts *ret);
 /* The directory of the group that task `tid` is in.  -ESRCH: the task is gone. */
