@@ -57,6 +57,7 @@ plant_o  := $(call obj,experiments/plant/*.c experiments/common/profile.c)
 # Programs of experiments/: every folder with a main.c; what each links beside its own objects.
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
 libs_hotel-search := -lgrpc -lgpr -lm -lpthread
+libs_ebee-watch := -lbpf -lelf -lz
 libs_parties-load := -lgrpc -lgpr -ljansson -lm -lpthread
 program_o = $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/$(1)/*.c experiments/common/*.c))
 
@@ -65,7 +66,8 @@ bpf_tests  := $(patsubst tests/bpf/%.c,$(BUILD)/tests/%,$(wildcard tests/bpf/*.c
 fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
-pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest) $(BUILD)/metrics/window.o
+pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest) \
+	$(BUILD)/metrics/window.o $(BUILD)/metrics/rolling.o
 pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
 
 .DELETE_ON_ERROR:
@@ -146,6 +148,8 @@ $(BUILD)/$(1): $$(call program_o,$(1))
 endef
 $(foreach p,$(programs),$(eval $(call program_rule,$(p))))
 
+$(BUILD)/ebee-watch: $(BUILD)/libebee.a
+
 $(BUILD)/purity: $(pure_o)
 	$(call say,PURE,'$(words $^) objects')
 	$(Q)allowed='^($(pure_ok))$$'; defined=$$(nm --defined-only $^ | awk 'NF==3 {print $$3}' | sort -u); \
@@ -201,6 +205,10 @@ install: all
 	install -D -m 755 $(BUILD)/libebee.so $(DESTDIR)$(PREFIX)/lib/libebee.so.0
 	ln -sf libebee.so.0 $(DESTDIR)$(PREFIX)/lib/libebee.so
 	install -D -m 644 metrics/ebee.h $(DESTDIR)$(PREFIX)/include/ebee.h
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' metrics/ebee.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebee.pc
+	install -D -m 644 metrics/libebee.3 $(DESTDIR)$(PREFIX)/share/man/man3/libebee.3
+	install -D -m 644 controller/man/parties.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/parties.conf.5
 	for m in controller/man/*.1; do install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/}; done
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

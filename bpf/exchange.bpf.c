@@ -70,7 +70,7 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	struct exchange *x;
 	bool over = false, unseen = false, begun = false, stamped, whole;
 	__u64 now, first, last;
-	__u32 copied, written;
+	__u32 copied, written, service;
 
 	if (!sk->sk_bpf_storage || ret <= 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
@@ -78,13 +78,14 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x || !tp)
 		return 0;
-	cell = cell_of(x->service);
+	service = x->service;
+	cell = cell_of(service);
 	if (!cell)
 		return 0;
 	now = bpf_ktime_get_ns();
 	copied = tp->copied_seq;
 	written = tp->write_seq;
-	whole = per_connection(x->service);
+	whole = per_connection(service);
 
 	bpf_spin_lock(&x->lock);
 	stamped = x->arrival;
@@ -110,7 +111,7 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, &done);
+		book(cell, service, &done);
 	if (unseen)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
 	if (begun)
@@ -179,14 +180,15 @@ static __always_inline void on_close(struct sock *sk)
 	struct tcp_sock *tp;
 	struct exchange *x;
 	bool over = false, aborted = false, unseen = false;
-	__u32 written;
+	__u32 written, service;
 	__u64 now;
 
 	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x || !tp)
 		return;
-	cell = cell_of(x->service);
+	service = x->service;
+	cell = cell_of(service);
 	if (!cell)
 		return;
 	now = bpf_ktime_get_ns();
@@ -207,7 +209,7 @@ static __always_inline void on_close(struct sock *sk)
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, &done);
+		book(cell, service, &done);
 	if (unseen)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
 	if (aborted)
@@ -474,7 +476,7 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, &done);
+		book(cell, service, &done);
 	if (alive)
 		pending[service] = 1;
 	result->nr_connections++;
@@ -486,6 +488,24 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	result->nr_over_target += target_ns[service] && age > target_ns[service];
 	if (age > result->oldest_ns)
 		result->oldest_ns = age;
+	return 0;
+}
+
+/* ---- a service is given up --------------------------------------------------------------------------------------- */
+
+__u32 forgotten; /* whose sockets `forget` releases */
+
+SEC("iter/bpf_sk_storage_map")
+int forget(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sock *sk = ctx->sk;
+	struct exchange *x;
+
+	if (!sk)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (x && x->service == forgotten)
+		bpf_sk_storage_delete(&exchanges, sk);
 	return 0;
 }
 

@@ -39,6 +39,7 @@ enum exchange_counter {
 	EXCHANGE_NO_ARRIVAL, /* arrival not seen: the first read stands in */
 	EXCHANGE_UNSEEN_WRITE, /* the answer was written past our hook: it ends when the next request arrived */
 	EXCHANGE_BLOCKED,    /* exchanges from which a peer's time was taken off */
+	EXCHANGE_DROPPED,    /* the ring was full: missing from the per-request interface, never from the histograms */
 	EXCHANGE_LATE_WRITE, /* of the unmatched: bytes that came after the sweep had ended their exchange */
 	EXCHANGE_NR_COUNTERS
 };
@@ -59,6 +60,10 @@ struct exchange_sweep {
 	__u64 oldest_ns;      /* age of the oldest open one */
 	__u64 nr_listen_drops; /* connections its listeners turned away since they were opened */
 };
+
+/* One finished exchange in the ring of the per-request interface: the service above, its owed latency below. */
+enum { EXCHANGE_RECORD_SHIFT = 56 };
+#define EXCHANGE_RECORD_NS ((1ULL << EXCHANGE_RECORD_SHIFT) - 1)
 
 struct exchange_port {
 	__u32 netns; /* inode number of the network namespace */

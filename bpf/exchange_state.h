@@ -101,9 +101,17 @@ struct {
 	__type(value, __u32);
 } listeners SEC(".maps");
 
+/* Records of the per-request interface; not created, and the code that fills it not loaded, unless asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 128 * 1024); /* set by the loader */
+} requests SEC(".maps");
+
 const volatile __u32 nr_slots = 1; /* a power of two */
+const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its reader; 0: there is no ring */
 
 /* Written by user space. */
+__u32 traced[EXCHANGE_MAX_SERVICES]; /* nonzero: its requests go to the ring, too */
 __u32 lifecycle[EXCHANGE_MAX_SERVICES];
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
 __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
@@ -151,7 +159,17 @@ static __always_inline void book_one(struct exchange_cell *cell, enum exchange_h
 	__sync_fetch_and_add(&cell->sum_ns[which], ns);
 }
 
-static __always_inline void book(struct exchange_cell *cell, const struct exchange_done *done)
+/* The reader looks at the ring by itself several times a second; it is woken only when the ring fills sooner. */
+static __always_inline void record(struct exchange_cell *cell, __u32 service, __u64 owed_ns)
+{
+	__u64 entry = (__u64)service << EXCHANGE_RECORD_SHIFT | (owed_ns & EXCHANGE_RECORD_NS);
+	__u64 wake = bpf_ringbuf_query(&requests, BPF_RB_AVAIL_DATA) >= ring_wakeup ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+
+	if (bpf_ringbuf_output(&requests, &entry, sizeof(entry), wake))
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_DROPPED], 1);
+}
+
+static __always_inline void book(struct exchange_cell *cell, __u32 service, const struct exchange_done *done)
 {
 	__u64 owed = done->end - done->owed_from;
 
@@ -163,6 +181,8 @@ static __always_inline void book(struct exchange_cell *cell, const struct exchan
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_BLOCKED], 1);
 	}
 	book_one(cell, EXCHANGE_OWED, owed);
+	if (ring_wakeup && service < EXCHANGE_MAX_SERVICES && traced[service])
+		record(cell, service, owed);
 }
 
 /* Under the lock: closes the exchange that is open and answered. */

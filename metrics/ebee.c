@@ -19,7 +19,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "programs.h"
+#include "handle.h"
 #include "window.h"
 
 _Static_assert((int)EBEE_MAX_SERVICES == (int)EXCHANGE_MAX_SERVICES, "the library's limit is the programs'");
@@ -29,15 +29,6 @@ _Static_assert((int)EBEE_OWED == (int)EXCHANGE_OWED && (int)EBEE_NR_LATENCIES ==
 _Static_assert((int)EBEE_CONNECTION == (int)EXCHANGE_PER_CONNECTION && (int)EBEE_NR_LIFECYCLES == (int)EXCHANGE_NR_LIFECYCLES,
 	       "public and kernel lifecycles have the same order");
 
-struct ebee {
-	struct exchange_bpf *skel;
-	const struct exchange_cell *cells; /* memory-mapped, read-only */
-	size_t cells_size;
-	unsigned int nr_services, nr_slots;
-	__u32 netns;
-	char features[128];
-};
-
 struct ebee_window {
 	struct ebee *e;
 	unsigned int service;
@@ -46,7 +37,7 @@ struct ebee_window {
 	struct window window;
 };
 
-static uint64_t monotonic_ns(void)
+uint64_t handle_now_ns(void)
 {
 	struct timespec ts;
 
@@ -77,6 +68,23 @@ static int map_cells(struct ebee *e)
 	return 0;
 }
 
+static int check_opts(const struct ebee_opts *opts, char *error, size_t error_size)
+{
+	const unsigned int page = (unsigned int)sysconf(_SC_PAGESIZE);
+
+	if (!opts)
+		return 0;
+	if (opts->sz != sizeof(*opts) || opts->nr_services > EBEE_MAX_SERVICES) {
+		snprintf(error, error_size, "options of another version, or more than %d services", EBEE_MAX_SERVICES);
+		return -EINVAL;
+	}
+	if (opts->ring_size % page || opts->ring_size & (opts->ring_size - 1)) {
+		snprintf(error, error_size, "ring_size %u: a power of two of at least %u is wanted", opts->ring_size, page);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size_t error_size)
 {
 	char unwanted[1];
@@ -89,10 +97,9 @@ int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size
 		error = unwanted;
 		error_size = sizeof(unwanted);
 	}
-	if (opts && (opts->sz != sizeof(*opts) || opts->nr_services > EBEE_MAX_SERVICES)) {
-		snprintf(error, error_size, "options of another version, or more than %d services", EBEE_MAX_SERVICES);
-		return -EINVAL;
-	}
+	err = check_opts(opts, error, error_size);
+	if (err)
+		return err;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
@@ -104,15 +111,23 @@ int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size
 		goto out;
 	}
 	e->netns = (__u32)netns.st_ino;
-	programs = (struct programs_opts){ e->nr_services, e->nr_slots, e->features, sizeof(e->features) };
+	programs = (struct programs_opts){
+		.nr_services = e->nr_services,
+		.nr_slots = e->nr_slots,
+		.ring_size = opts ? opts->ring_size : 0,
+		.features = e->features,
+		.features_size = sizeof(e->features),
+	};
 	err = programs_load(&e->skel, &programs, error, error_size);
 	if (err)
 		goto out;
 	if (opts && opts->settle_ns)
 		e->skel->data->settle_ns = opts->settle_ns;
 	err = map_cells(e);
+	if (!err && opts && opts->ring_size)
+		err = tracing_open(&e->tracing, e, opts);
 	if (err)
-		snprintf(error, error_size, "histograms could not be mapped: %s", strerror(-err));
+		snprintf(error, error_size, "histograms and ring could not be mapped: %s", strerror(-err));
 out:
 	if (err)
 		ebee_close(e);
@@ -125,6 +140,7 @@ void ebee_close(struct ebee *e)
 {
 	if (!e)
 		return;
+	tracing_close(e->tracing);
 	if (e->cells)
 		munmap((void *)e->cells, e->cells_size);
 	exchange_bpf__destroy(e->skel);
@@ -134,6 +150,35 @@ void ebee_close(struct ebee *e)
 const char *ebee_features(const struct ebee *e)
 {
 	return e->features;
+}
+
+/* Deletes the entries of a hash whose value is the service. */
+static void map_drop(const struct bpf_map *map, __u32 service)
+{
+	union { __u32 pid; struct exchange_port port; } key, next;
+	void *at = NULL;
+	__u32 value;
+
+	while (!bpf_map_get_next_key(bpf_map__fd(map), at, &next)) {
+		if (at && !bpf_map_lookup_elem(bpf_map__fd(map), at, &value) && value == service)
+			bpf_map_delete_elem(bpf_map__fd(map), at);
+		key = next;
+		at = &key;
+	}
+	if (at && !bpf_map_lookup_elem(bpf_map__fd(map), at, &value) && value == service)
+		bpf_map_delete_elem(bpf_map__fd(map), at);
+}
+
+int ebee_remove(struct ebee *e, unsigned service)
+{
+	if (service >= e->nr_services)
+		return -EINVAL;
+	map_drop(e->skel->maps.processes, service);
+	map_drop(e->skel->maps.ports, service);
+	map_drop(e->skel->maps.listeners, service);
+	e->skel->bss->lifecycle[service] = e->skel->bss->target_ns[service] = 0;
+	e->skel->bss->forgotten = service;
+	return programs_iterate(e->skel->links.forget);
 }
 
 static int map_add(const struct bpf_map *map, const void *key, __u32 service)
@@ -237,7 +282,7 @@ int ebee_window_open(struct ebee_window **ret, struct ebee *e, unsigned service)
 		return -ENOMEM;
 	w->e = e;
 	w->service = service;
-	w->start_ns = monotonic_ns();
+	w->start_ns = handle_now_ns();
 	w->nr_drops_before = e->skel->bss->swept[service].nr_listen_drops;
 	window_start(&w->window, cells_of(e, service), e->nr_slots);
 	*ret = w;
@@ -253,7 +298,7 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 {
 	const struct exchange_sweep *swept = &w->e->skel->bss->swept[w->service];
 	const __u64 *delta = w->window.delta.counters;
-	uint64_t now = monotonic_ns();
+	uint64_t now = handle_now_ns();
 
 	window_advance(&w->window, cells_of(w->e, w->service), w->e->nr_slots);
 	*ret = (struct ebee_window_info){

@@ -7,7 +7,7 @@
  * within 0.8 % of the truth from 1 us to over 100 s.  Percentiles are nearest rank.
  *
  * Errors are negative errno.  A handle and the windows opened on it belong to one thread at a time; different handles
- * are independent.  Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.
+ * are independent.  The functions with a pid (tracing) are the exception: any thread may call them at any time.  Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.
  */
 #ifndef EBEE_H
 #define EBEE_H
@@ -44,7 +44,14 @@ struct ebee_opts {
 	size_t sz;            /* sizeof(struct ebee_opts), for compatibility */
 	unsigned nr_services; /* services this handle can hold, 1 .. EBEE_MAX_SERVICES; 0: all */
 	uint64_t settle_ns;   /* no write for that long: an exchange is over; 0: 500 ms */
+	/* Tracing alone: */
+	unsigned ring_size;      /* bytes between kernel and us, a power of two of pages; 0: no tracing on this handle */
+	unsigned trace_requests; /* requests remembered per process; 0: 100,000 */
+	uint64_t trace_span_ns;  /* and for how long, up to 24 days; 0: 10 s */
+	uint64_t rate_span_ns;   /* the time a rate is taken over, up to trace_span_ns; 0: 1 s */
 };
+
+enum { EBEE_RING_SIZE = 128 * 1024 }; /* a good ring_size: 8,192 requests between two looks */
 
 /*
  * Loads and attaches what works on this kernel.  opts may be NULL.  On failure one line in `error` (may be NULL) says
@@ -61,6 +68,8 @@ const char *ebee_features(const struct ebee *e);
 int ebee_add_pid(struct ebee *e, unsigned service, pid_t pid);
 /* Listeners on `port` in the caller's network namespace, whoever holds them. */
 int ebee_add_port(struct ebee *e, unsigned service, uint16_t port);
+/* Gives up a service: its processes, ports and open connections.  The number may be used again. */
+int ebee_remove(struct ebee *e, unsigned service);
 /* Finds listeners, children and connections that were there before.  Call after adding; may be repeated. */
 int ebee_seed(struct ebee *e);
 /* Requests in flight that are older than this are counted apart; 0: none are. */
@@ -113,6 +122,23 @@ int ebee_window_percentile(const struct ebee_window *w, enum ebee_latency which,
 int ebee_window_mean(const struct ebee_window *w, enum ebee_latency which, uint64_t *ret_ns);
 /* Completions whose latency is over `ns`, counted by bucket midpoints. */
 uint64_t ebee_window_count_over(const struct ebee_window *w, enum ebee_latency which, uint64_t ns);
+
+/*
+ * Tracing: a process and its descendants, request by request, through a ring buffer that a thread of the library
+ * empties.  The handle needs a ring_size.  Values are owed latencies of the last trace_requests requests that are not
+ * older than trace_span_ns; -ENODATA when there are none, so numbers do not outlive the load.  -ESRCH: not traced.
+ * A process that exits stays traced, without data, until ebee_stop_tracing.
+ */
+int ebee_start_tracing(struct ebee *e, pid_t pid); /* -EEXIST: traced already; -ENOSPC: nr_services in use */
+int ebee_stop_tracing(struct ebee *e, pid_t pid);
+/* Requests completed per second over the last rate_span_ns; 0 once the load has stopped for that long. */
+int ebee_get_rps(struct ebee *e, pid_t pid, double *ret);
+int ebee_get_latest_latency(struct ebee *e, pid_t pid, uint64_t *ret_ns);
+int ebee_get_average_latency(struct ebee *e, pid_t pid, uint64_t *ret_ns);
+/* 0 < percentile <= 100, in hundredths: 99, 99.9, 99.99. */
+int ebee_get_latency_percentile(struct ebee *e, pid_t pid, double percentile, uint64_t *ret_ns);
+/* Requests that the ring had no room for; they are missing here and nowhere else. */
+int ebee_get_dropped(struct ebee *e, pid_t pid, uint64_t *ret);
 
 /* CPU time of the handle's programs since they were loaded, ns; 0 while the kernel does not count it
  * (sysctl kernel.bpf_stats_enabled).  Includes other handles' traffic on the same hooks. */

@@ -107,18 +107,26 @@ static int explain_load_failure(int err, char *error, size_t error_size)
 	return err;
 }
 
-static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
+/* An iterator over socket storage needs the map it walks; everything else attaches by its section name. */
+static int attach_walk(struct exchange_bpf *skel, struct bpf_program *program, struct bpf_link **ret)
 {
 	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(skel->maps.exchanges) };
-	LIBBPF_OPTS(bpf_iter_attach_opts, sweep_opts, .link_info = &info, .link_info_len = sizeof(info));
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+	bpf_program__set_autoattach(program, false);
+	*ret = bpf_program__attach_iter(program, &opts);
+	return *ret ? 0 : -errno;
+}
+
+static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
+{
 	struct bpf_program *program;
 	int err;
 
-	/* The sweep needs the map it walks; everything else attaches by its section name. */
-	bpf_program__set_autoattach(skel->progs.sweep, false);
-	skel->links.sweep = bpf_program__attach_iter(skel->progs.sweep, &sweep_opts);
-	if (!skel->links.sweep) {
-		err = -errno;
+	err = attach_walk(skel, skel->progs.sweep, &skel->links.sweep);
+	if (!err)
+		err = attach_walk(skel, skel->progs.forget, &skel->links.forget);
+	if (err) {
 		snprintf(error, error_size, "the sweep over socket storage did not attach: %s", strerror(-err));
 		return err;
 	}
@@ -156,6 +164,10 @@ int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, c
 		goto out;
 	skel->rodata->nr_slots = opts->nr_slots;
 	bpf_map__set_max_entries(skel->maps.cells, opts->nr_services * opts->nr_slots);
+	skel->rodata->ring_wakeup = opts->ring_size / 2;
+	bpf_map__set_autocreate(skel->maps.requests, opts->ring_size > 0);
+	if (opts->ring_size)
+		bpf_map__set_max_entries(skel->maps.requests, opts->ring_size);
 	err = exchange_bpf__load(skel);
 	if (err) {
 		explain_load_failure(err, error, error_size);

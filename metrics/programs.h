@@ -12,6 +12,7 @@
 
 struct programs_opts {
 	unsigned int nr_services, nr_slots; /* nr_slots: a power of two */
+	unsigned int ring_size;             /* bytes, a power of two and whole pages; 0: no ring */
 	char *features;                     /* out: which variant of each hook */
 	size_t features_size;
 };

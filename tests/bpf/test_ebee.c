@@ -35,6 +35,7 @@ static unsigned int next_service;
 
 static void observe_start(struct observed *o, serve_fn *serve)
 {
+	nr_seen = 0;
 	o->listener = listen_any(&o->port);
 	o->pid = server_start(o->listener, serve);
 	assert_true(next_service < EBEE_MAX_SERVICES);
@@ -67,11 +68,15 @@ static uint64_t percentile_us(const struct observed *o, enum ebee_latency which,
 	return ns / 1000;
 }
 
-/* The server's sleep is never short, and late by the scheduler's whim: a noisy machine gets 20 ms. */
-static void assert_about_us(uint64_t got, uint64_t want)
+/*
+ * A server's sleep is never short, and late by the scheduler's whim; its client sees all of that and more.  So the truth
+ * lies between what was asked of the server and what the client saw, on the noisiest machine.
+ */
+static void assert_between_us(uint64_t got, uint64_t asked, uint64_t client)
 {
-	if (got < want - want / 50 || got > want + want / 50 + 20000)
-		fail_msg("%llu us, expected about %llu us", (unsigned long long)got, (unsigned long long)want);
+	if (got * 1000 < asked * 992 || got * 1000 > client * 1016)
+		fail_msg("%llu us, asked for %llu us, the client saw %llu us", (unsigned long long)got,
+			 (unsigned long long)asked, (unsigned long long)client);
 }
 
 static void serve_2ms(int fd)
@@ -100,8 +105,8 @@ static void keep_alive_requests_are_counted_one_by_one(void **state)
 	assert_int_equal(o.info.nr_arrived, 100);
 	assert_int_equal(o.info.nr_in_flight, 0);
 	assert_int_equal(o.info.coverage.nr_unmatched, 0);
-	assert_about_us(percentile_us(&o, EBEE_OWED, 500), 2000);
-	assert_about_us(percentile_us(&o, EBEE_SERVICE, 500), 2000);
+	assert_between_us(percentile_us(&o, EBEE_OWED, 500), 2000, client_us(500));
+	assert_between_us(percentile_us(&o, EBEE_SERVICE, 500), 2000, client_us(500));
 	close(fd);
 	observe_stop(&o);
 }
@@ -121,7 +126,7 @@ static void think_time_between_requests_is_not_latency(void **state)
 	}
 	observe_read(&o);
 	assert_int_equal(o.info.nr_completed, 5);
-	assert_about_us(percentile_us(&o, EBEE_TOTAL, 500), 2000);
+	assert_between_us(percentile_us(&o, EBEE_TOTAL, 500), 2000, client_us(500));
 	close(fd);
 	observe_stop(&o);
 }
@@ -180,7 +185,7 @@ static void a_late_close_does_not_lengthen_the_request(void **state)
 	assert_int_equal(read(fd, &end, 1), 0);
 	observe_read(&o);
 	assert_int_equal(o.info.nr_completed, 1);
-	assert_about_us(percentile_us(&o, EBEE_TOTAL, 1000), 2000);
+	assert_between_us(percentile_us(&o, EBEE_TOTAL, 1000), 2000, client_us(1000));
 	close(fd);
 	observe_stop(&o);
 }
@@ -210,7 +215,7 @@ static void pieces_read_and_written_apart_are_one_request(void **state)
 		assert_true(exchange_once(fd));
 	observe_read(&o);
 	assert_int_equal(o.info.nr_completed, 5);
-	assert_about_us(percentile_us(&o, EBEE_OWED, 500), 60000);
+	assert_between_us(percentile_us(&o, EBEE_OWED, 500), 60000, client_us(500));
 	close(fd);
 	observe_stop(&o);
 }
@@ -218,6 +223,7 @@ static void pieces_read_and_written_apart_are_one_request(void **state)
 static void a_slow_uploader_is_in_total_but_not_in_owed(void **state)
 {
 	char buf[MESSAGE] = "slow";
+	uint64_t start, rest, end;
 	struct observed o;
 	int fd;
 
@@ -225,14 +231,17 @@ static void a_slow_uploader_is_in_total_but_not_in_owed(void **state)
 	NEEDS_BPF();
 	observe_start(&o, serve_2ms);
 	fd = connect_to(o.port);
+	start = clock_us();
 	assert_true(write_all(fd, buf, 4));
 	sleep_us(300000);
+	rest = clock_us();
 	assert_true(write_all(fd, buf + 4, MESSAGE - 4));
 	assert_true(read_all(fd, buf, MESSAGE));
+	end = clock_us();
 	observe_read(&o);
 	assert_int_equal(o.info.nr_completed, 1);
-	assert_about_us(percentile_us(&o, EBEE_TOTAL, 1000), 302000);
-	assert_about_us(percentile_us(&o, EBEE_OWED, 1000), 2000);
+	assert_between_us(percentile_us(&o, EBEE_TOTAL, 1000), 302000, end - start);
+	assert_between_us(percentile_us(&o, EBEE_OWED, 1000), 2000, end - rest);
 	close(fd);
 	observe_stop(&o);
 }
@@ -257,8 +266,8 @@ static void waiting_to_be_read_is_residency(void **state)
 	fd = connect_to(o.port);
 	assert_true(exchange_once(fd));
 	observe_read(&o);
-	assert_about_us(percentile_us(&o, EBEE_RESIDENCY, 1000), 200000);
-	assert_about_us(percentile_us(&o, EBEE_OWED, 1000), 200000);
+	assert_between_us(percentile_us(&o, EBEE_RESIDENCY, 1000), 190000, client_us(1000));
+	assert_between_us(percentile_us(&o, EBEE_OWED, 1000), 190000, client_us(1000));
 	close(fd);
 	observe_stop(&o);
 }
@@ -275,12 +284,14 @@ static void requests_without_an_answer_are_in_flight_with_their_age(void **state
 {
 	char buf[MESSAGE] = "never";
 	struct observed o;
+	uint64_t start;
 	int fds[3], i;
 
 	(void)state;
 	NEEDS_BPF();
 	observe_start(&o, serve_never);
 	ebee_set_target(ebee, next_service - 1, 50000000);
+	start = clock_us();
 	for (i = 0; i < 3; i++) {
 		fds[i] = connect_to(o.port);
 		assert_true(write_all(fds[i], buf, MESSAGE));
@@ -290,7 +301,7 @@ static void requests_without_an_answer_are_in_flight_with_their_age(void **state
 	assert_int_equal(o.info.nr_completed, 0);
 	assert_int_equal(o.info.nr_in_flight, 3);
 	assert_int_equal(o.info.nr_over_target, 3);
-	assert_about_us(o.info.oldest_ns / 1000, 150000);
+	assert_between_us(o.info.oldest_ns / 1000, 150000, clock_us() - start);
 	for (i = 0; i < 3; i++)
 		close(fds[i]);
 	/* The clients leave, the server is killed: three aborted, none invented. */
@@ -433,6 +444,7 @@ static void serve_after_a_greeting(int fd)
 static void per_connection_a_handshake_is_part_of_the_request(void **state)
 {
 	char buf[MESSAGE], end;
+	uint64_t start, elapsed;
 	struct observed o;
 	int i;
 
@@ -443,19 +455,21 @@ static void per_connection_a_handshake_is_part_of_the_request(void **state)
 	for (i = 0; i < 5; i++) {
 		int fd = connect_to(o.port);
 
+		start = clock_us();
 		assert_true(exchange_once(fd));
 		assert_true(write_all(fd, "request........", MESSAGE));
 		sleep_us(20000);
 		observe_read(&o);
 		assert_int_equal(o.info.nr_in_flight, 1);
 		assert_true(read_all(fd, buf, MESSAGE) && read_all(fd, buf, MESSAGE));
+		elapsed = clock_us() - start;
 		assert_int_equal(read(fd, &end, 1), 0);
 		close(fd);
 		observe_read(&o);
 		assert_int_equal(o.info.nr_completed, 1);
 		assert_int_equal(o.info.nr_in_flight, 0);
-		assert_about_us(percentile_us(&o, EBEE_OWED, 1000), 60000);
-		assert_about_us(percentile_us(&o, EBEE_TOTAL, 1000), 60000);
+		assert_between_us(percentile_us(&o, EBEE_OWED, 1000), 60000, elapsed);
+		assert_between_us(percentile_us(&o, EBEE_TOTAL, 1000), 60000, elapsed);
 		assert_int_equal(o.info.coverage.nr_unmatched, 0);
 	}
 	observe_stop(&o);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * handle.h - what the files of libebee know of a handle; not installed.
+ */
+#ifndef EBEE_HANDLE_H
+#define EBEE_HANDLE_H
+
+#include "ebee.h"
+#include "programs.h"
+#include "tracing.h"
+
+struct ebee {
+	struct exchange_bpf *skel;
+	const struct exchange_cell *cells; /* memory-mapped, read-only */
+	size_t cells_size;
+	unsigned int nr_services, nr_slots;
+	__u32 netns;
+	char features[128];
+	struct tracing *tracing; /* NULL: opened without a ring */
+};
+
+/* CLOCK_MONOTONIC, the programs' clock. */
+uint64_t handle_now_ns(void);
+
+#endif
