@@ -23,7 +23,6 @@ struct cpuset_set {
 };
 
 struct cpusets {
-	int version; /* of the hierarchy */
 	uint32_t nr;
 	struct cpuset_set sets[CPUSET_MAX_SETS]; /* parents before children */
 };

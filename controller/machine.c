@@ -191,7 +191,6 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 		return err;
 	for (uint32_t i = 0; i < m->nr_groups; i++)
 		group_start_usage(&m->groups[i], m->root);
-	m->sets.version = m->mounts.kinds[CGROUP_CPUSET].version;
 	describe(m);
 	return 0;
 }

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * test_cpufreq.c - frequency.c on fake trees, which a private mount namespace puts in the place of the sysfs that
+ * libcpupower hard-codes, and on this machine where it has P-states.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <sched.h>
+#include <sys/mount.h>
+
+#include "fixtures/tree.h"
+#include "frequency.h"
+#include "restore.h"
+
+#define SYSFS "/sys/devices/system/cpu"
+
+static char root[TREE_PATH_SIZE];
+static struct journal *journal;
+static struct undo *undo;
+static struct outcome outcome;
+static struct frequency *frequency;
+static struct cpulist cpus;
+static bool bound;
+
+static int make_tree(void **state)
+{
+	(void)state;
+	tree_make(root);
+	undo = calloc(1, sizeof(*undo));
+	memset(&outcome, 0, sizeof(outcome));
+	frequency = NULL;
+	bound = false;
+	return journal_open(&journal, root);
+}
+
+static int remove_tree(void **state)
+{
+	(void)state;
+	frequency_close(frequency);
+	journal_close(journal);
+	free(undo);
+	while (bound && umount2(SYSFS, MNT_DETACH) == 0)
+		;
+	tree_remove(root);
+	return 0;
+}
+
+/* From here on the library sees the tree. */
+static void bind_tree(void)
+{
+	char dir[TREE_PATH_SIZE + 8];
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+		print_message("# skip: a private mount namespace needs root\n");
+		skip();
+	}
+	snprintf(dir, sizeof(dir), "%s/cpu", root);
+	assert_int_equal(mount(dir, SYSFS, NULL, MS_BIND, NULL), 0);
+	bound = true;
+}
+
+static void put(unsigned int cpu, const char *file, const char *text)
+{
+	tree_put(root, text, "cpu/cpu%u/cpufreq/%s", cpu, file);
+}
+
+static const char *get(unsigned int cpu, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "cpu/cpu%u/cpufreq/%s", cpu, file);
+	return tree_line(root, path);
+}
+
+static void put_cpu(unsigned int cpu, const char *affected, const char *listed, const char *governors)
+{
+	put(cpu, "affected_cpus", affected);
+	put(cpu, "related_cpus", affected);
+	put(cpu, "cpuinfo_min_freq", "1500000\n");
+	put(cpu, "cpuinfo_max_freq", "3000000\n");
+	put(cpu, "scaling_min_freq", "2000000\n");
+	put(cpu, "scaling_max_freq", "2500000\n");
+	put(cpu, "scaling_governor", "schedutil\n");
+	put(cpu, "scaling_available_governors", governors);
+	put(cpu, "scaling_setspeed", "<unsupported>\n");
+	if (listed)
+		put(cpu, "scaling_available_frequencies", listed);
+}
+
+static void open_cpus(const char *list)
+{
+	assert_int_equal(cpulist_parse(list, &cpus), 0);
+	assert_int_equal(frequency_open(&frequency, &cpus), 0);
+}
+
+static void take_over(void)
+{
+	assert_int_equal(frequency_journal(frequency, journal), 0);
+	assert_int_equal(journal_sync(journal), 0);
+	undo_begin(undo);
+	assert_int_equal(frequency_start(frequency, undo, &outcome), 0);
+}
+
+static void a_machine_without_cpufreq_says_so(void **state)
+{
+	(void)state;
+	tree_put(root, "0-1\n", "cpu/online");
+	bind_tree();
+	assert_int_equal(cpulist_parse("0-1", &cpus), 0);
+	assert_int_equal(frequency_open(&frequency, &cpus), -ENODEV);
+}
+
+static void a_cpu_without_cpufreq_spoils_it_for_all(void **state)
+{
+	(void)state;
+	put_cpu(0, "0\n", NULL, "userspace\n");
+	bind_tree();
+	assert_int_equal(cpulist_parse("0-1", &cpus), 0);
+	assert_int_equal(frequency_open(&frequency, &cpus), -ENODEV);
+}
+
+static void listed_speeds_make_the_ladder(void **state)
+{
+	const struct speed_ladder *l;
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "performance userspace \n");
+	bind_tree();
+	open_cpus("0");
+	l = frequency_ladder(frequency);
+	assert_int_equal(l->kind, SPEED_FREQ);
+	assert_int_equal(l->nr_steps, 3);
+	assert_int_equal(l->value[0], 1500000);
+	assert_int_equal(l->value[2], 2450000);
+	assert_int_equal(l->nominal, 2);
+	assert_string_equal(frequency_method(frequency), "userspace");
+}
+
+static void a_turbo_mark_is_one_step_above_nominal(void **state)
+{
+	(void)state;
+	put_cpu(0, "0\n", "2201000 2200000 2100000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0");
+	assert_int_equal(frequency_ladder(frequency)->nr_steps, 4);
+	assert_int_equal(frequency_ladder(frequency)->nominal, 2);
+}
+
+static void a_boost_speed_is_a_step_only_while_boost_is_on(void **state)
+{
+	(void)state;
+	put_cpu(0, "0\n", "2200000 1500000 \n", "userspace \n");
+	put(0, "scaling_boost_frequencies", "2800000 \n");
+	tree_put(root, "1\n", "cpu/cpufreq/boost");
+	bind_tree();
+	open_cpus("0");
+	assert_int_equal(frequency_ladder(frequency)->nr_steps, 3);
+	assert_int_equal(frequency_ladder(frequency)->value[2], 2800000);
+	assert_int_equal(frequency_ladder(frequency)->nominal, 1);
+	frequency_close(frequency);
+	frequency = NULL;
+	tree_put(root, "0\n", "cpu/cpufreq/boost");
+	open_cpus("0");
+	assert_int_equal(frequency_ladder(frequency)->nr_steps, 2);
+}
+
+static void without_a_list_steps_are_100_mhz_up_to_the_base_speed(void **state)
+{
+	const struct speed_ladder *l;
+
+	(void)state;
+	put_cpu(0, "0\n", NULL, "performance powersave\n");
+	put(0, "base_frequency", "2250000\n");
+	bind_tree();
+	open_cpus("0");
+	l = frequency_ladder(frequency);
+	assert_int_equal(l->value[0], 1500000);
+	assert_int_equal(l->value[1], 1600000);
+	assert_int_equal(l->value[l->nominal], 2250000);
+	assert_int_equal(l->nominal, l->nr_steps - 2);
+	assert_int_equal(l->value[l->nr_steps - 1], 3000000);
+	assert_string_equal(frequency_method(frequency), "cap");
+}
+
+static void with_the_governor_userspace_a_speed_is_set_exactly(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 2450000, 1500000 };
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	put_cpu(1, "1\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0-1");
+	take_over();
+	assert_string_equal(get(0, "scaling_governor"), "userspace");
+	assert_string_equal(get(0, "scaling_min_freq"), "1500000");
+	assert_string_equal(get(0, "scaling_max_freq"), "3000000");
+	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(atoi(get(0, "scaling_setspeed")), 2450000);
+	assert_int_equal(atoi(get(1, "scaling_setspeed")), 1500000);
+	outcome.nr_writes = 0;
+	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(outcome.nr_writes, 0);
+}
+
+static void without_it_the_highest_speed_is_capped(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 1600000 };
+
+	(void)state;
+	put_cpu(0, "0\n", NULL, "performance schedutil\n");
+	bind_tree();
+	open_cpus("0");
+	take_over();
+	assert_string_equal(get(0, "scaling_governor"), "schedutil");
+	assert_string_equal(get(0, "scaling_min_freq"), "1500000");
+	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_string_equal(get(0, "scaling_max_freq"), "1600000");
+	undo_rollback(undo);
+	assert_string_equal(get(0, "scaling_max_freq"), "2500000");
+}
+
+static void cpus_that_are_clocked_together_get_the_fastest_speed_asked_for(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 1500000, 2000000 };
+
+	(void)state;
+	put_cpu(0, "0 1\n", "2450000 2000000 1500000 \n", "userspace \n");
+	put_cpu(1, "0 1\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0-1");
+	take_over();
+	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(atoi(get(0, "scaling_setspeed")), 2000000);
+	assert_string_equal(get(1, "scaling_governor"), "schedutil"); /* one domain, one file */
+}
+
+static void a_speed_that_cannot_be_written_is_told_with_its_reason(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000 };
+	char dir[TREE_PATH_SIZE + 8];
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0");
+	take_over();
+	/* A second, read-only view on top: the first one has our open descriptors. */
+	snprintf(dir, sizeof(dir), "%s/cpu", root);
+	assert_int_equal(mount(dir, SYSFS, NULL, MS_BIND, NULL), 0);
+	assert_int_equal(mount(NULL, SYSFS, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), -EROFS);
+	assert_non_null(strstr(outcome.where, "scaling_setspeed"));
+	assert_non_null(strstr(outcome.where, strerror(EROFS)));
+}
+
+static void the_journal_puts_governor_and_limits_back(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000 };
+	char error[256];
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0");
+	take_over();
+	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(restore_journal("", root, error, sizeof(error)), 3);
+	assert_string_equal(get(0, "scaling_governor"), "schedutil");
+	assert_string_equal(get(0, "scaling_min_freq"), "2000000");
+	assert_string_equal(get(0, "scaling_max_freq"), "2500000");
+}
+
+/* No tree: real P-states, every step. */
+static void this_machine_runs_at_every_step_and_gets_its_own_back(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 0 };
+	char governor[64], max[64], error[256];
+
+	(void)state;
+	assert_int_equal(cpulist_parse("0", &cpus), 0);
+	if (geteuid() || frequency_open(&frequency, &cpus)) {
+		print_message("# skip: needs root and CPUs whose speed can be set\n");
+		skip();
+	}
+	snprintf(governor, sizeof(governor), "%s", tree_get(SYSFS, "cpu0/cpufreq/scaling_governor"));
+	snprintf(max, sizeof(max), "%s", tree_get(SYSFS, "cpu0/cpufreq/scaling_max_freq"));
+	take_over();
+	for (uint32_t i = 0; i < frequency_ladder(frequency)->nr_steps; i++) {
+		bool exact = !strcmp(frequency_method(frequency), "userspace");
+		uint32_t want = khz[0] = frequency_ladder(frequency)->value[i];
+
+		assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+		assert_int_equal(atoi(tree_get(SYSFS, exact ? "cpu0/cpufreq/scaling_setspeed" : "cpu0/cpufreq/scaling_max_freq")),
+				 want);
+		if (exact)
+			assert_int_equal(atoi(tree_get(SYSFS, "cpu0/cpufreq/scaling_cur_freq")), want);
+	}
+	assert_true(restore_journal("", root, error, sizeof(error)) > 0);
+	assert_string_equal(tree_get(SYSFS, "cpu0/cpufreq/scaling_governor"), governor);
+	assert_string_equal(tree_get(SYSFS, "cpu0/cpufreq/scaling_max_freq"), max);
+}
+
+int main(void)
+{
+#define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_tree, remove_tree)
+	const struct CMUnitTest tests[] = {
+		TREE_TEST(a_machine_without_cpufreq_says_so),
+		TREE_TEST(a_cpu_without_cpufreq_spoils_it_for_all),
+		TREE_TEST(listed_speeds_make_the_ladder),
+		TREE_TEST(a_turbo_mark_is_one_step_above_nominal),
+		TREE_TEST(a_boost_speed_is_a_step_only_while_boost_is_on),
+		TREE_TEST(without_a_list_steps_are_100_mhz_up_to_the_base_speed),
+		TREE_TEST(with_the_governor_userspace_a_speed_is_set_exactly),
+		TREE_TEST(without_it_the_highest_speed_is_capped),
+		TREE_TEST(cpus_that_are_clocked_together_get_the_fastest_speed_asked_for),
+		TREE_TEST(a_speed_that_cannot_be_written_is_told_with_its_reason),
+		TREE_TEST(the_journal_puts_governor_and_limits_back),
+		TREE_TEST(this_machine_runs_at_every_step_and_gets_its_own_back),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("cpufreq", tests, NULL, NULL);
+}
