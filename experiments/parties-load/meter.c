@@ -93,9 +93,10 @@ static json_t *describe(const struct meter_counts *c, double time_s, double elap
 	return o;
 }
 
+/* Nine digits: no exponent below 1000 s, for readers that are not JSON parsers. */
 static void print_line(json_t *o)
 {
-	json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
+	json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	fflush(stdout);
 	json_decref(o);
