@@ -41,8 +41,8 @@ static __always_inline int on_arrival(struct sock *sk)
 	bpf_spin_unlock(&x->lock);
 
 	/* Read first: the line stays shared between CPUs while a service is busy. */
-	if (service < EXCHANGE_MAX_SERVICES && !pending[service])
-		pending[service] = 1;
+	if (!pending[SERVICE_INDEX(service)])
+		pending[SERVICE_INDEX(service)] = 1;
 	return 0;
 }
 
@@ -448,8 +448,9 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 		return 0;
 	service = x->service;
 	cell = cell_of(service);
-	if (!cell || service >= EXCHANGE_MAX_SERVICES)
+	if (!cell)
 		return 0;
+	service = SERVICE_INDEX(service);
 	result = &swept[service];
 	if (sk->__sk_common.skc_state == TCP_LISTEN) {
 		result->nr_listen_drops += sk->sk_drops.counter;

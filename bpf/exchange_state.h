@@ -110,6 +110,10 @@ struct {
 const volatile __u32 nr_slots = 1; /* a power of two */
 const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its reader; 0: there is no ring */
 
+/* An index into the arrays below that every verifier believes; a service in socket storage is below the limit anyway. */
+#define SERVICE_INDEX(service) ((service) & (EXCHANGE_MAX_SERVICES - 1))
+_Static_assert((EXCHANGE_MAX_SERVICES & (EXCHANGE_MAX_SERVICES - 1)) == 0, "SERVICE_INDEX masks");
+
 /* Written by user space. */
 __u32 traced[EXCHANGE_MAX_SERVICES]; /* nonzero: its requests go to the ring, too */
 __u32 lifecycle[EXCHANGE_MAX_SERVICES];
@@ -124,7 +128,7 @@ __u64 nr_missed;
 
 static __always_inline bool per_connection(__u32 service)
 {
-	return service < EXCHANGE_MAX_SERVICES && lifecycle[service] == EXCHANGE_PER_CONNECTION;
+	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_PER_CONNECTION;
 }
 
 static __always_inline struct exchange_cell *cell_of(__u32 service)
@@ -181,7 +185,7 @@ static __always_inline void book(struct exchange_cell *cell, __u32 service, cons
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_BLOCKED], 1);
 	}
 	book_one(cell, EXCHANGE_OWED, owed);
-	if (ring_wakeup && service < EXCHANGE_MAX_SERVICES && traced[service])
+	if (ring_wakeup && traced[SERVICE_INDEX(service)])
 		record(cell, service, owed);
 }
 
