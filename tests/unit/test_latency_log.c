@@ -38,6 +38,7 @@ static void a_rank_between_two_values_is_rounded_up(void **state)
 	(void)state;
 	fill(&log, 101);
 	assert_int_equal(latency_log_percentile(&log, 990), 100);
+	assert_int_equal(latency_log_percentile(&log, 991), 101);
 	assert_int_equal(latency_log_percentile(&log, 500), 51);
 	latency_log_free(&log);
 }
