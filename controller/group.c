@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tasks.h"
 
@@ -40,7 +41,8 @@ static bool can_adopt(const char *dir, int version)
 	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (version == 2 || st.st_nlink <= 2);
 }
 
-static int plan_place(struct group *g, enum cgroup_kind kind, const char *adopt, const struct cgroup_mounts *mounts)
+static int plan_place(struct group *g, const char *root, enum cgroup_kind kind, const char *adopt,
+		      const struct cgroup_mounts *mounts)
 {
 	const struct cgroup_mount *mount = &mounts->kinds[kind];
 	struct group_place *place = &g->places[kind];
@@ -51,6 +53,8 @@ static int plan_place(struct group *g, enum cgroup_kind kind, const char *adopt,
 	place->mount = mount;
 	if (adopt && snprintf(place->dir, size, "%s%s", mount->dir, adopt) < (int)size &&
 	    can_adopt(place->dir, mount->version))
+		return 0;
+	if (mount->version == 2 && !tasks_find_group(root, mount, &g->pids, place->dir, size))
 		return 0;
 	place->own = true;
 	return snprintf(place->dir, size, "%s/" CGROUP_OWN "/%s", mount->dir, name) < (int)size ? 0 : -ENAMETOOLONG;
@@ -67,7 +71,7 @@ static bool is_needed(const struct group *g, enum cgroup_kind kind, const struct
 	return !g->is_batch && (kind == CGROUP_CPUACCT || g->has_bandwidth);
 }
 
-int group_plan(struct group *g, const struct machine_group *what, bool is_batch, bool bandwidth,
+int group_plan(struct group *g, const char *root, const struct machine_group *what, bool is_batch, bool bandwidth,
 	       const struct cgroup_mounts *mounts, char *error, size_t error_size)
 {
 	int err = 0;
@@ -93,7 +97,7 @@ int group_plan(struct group *g, const struct machine_group *what, bool is_batch,
 	}
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
 		if (is_needed(g, kind, mounts))
-			err = plan_place(g, kind, what->cgroup, mounts);
+			err = plan_place(g, root, kind, what->cgroup, mounts);
 	if (err)
 		snprintf(error, error_size, "%s: the path of its control group is too long", g->name);
 	return err;
@@ -280,22 +284,31 @@ int group_adopt(struct group *g, const char *root, const struct match_pids *pids
 	return total;
 }
 
+bool group_is_gone(const struct group *g)
+{
+	return access(g->places[CGROUP_CPUSET].dir, F_OK) != 0;
+}
+
 void group_start_usage(struct group *g, const char *root)
 {
-	g->usage_base_ns = read_usage(g, root);
-	g->throttled_base_ns = read_throttled(g);
+	g->last_usage_ns = read_usage(g, root);
+	g->last_throttled_ns = read_throttled(g);
+}
+
+/* Counters that went back started anew: the group was made again, or a thread's share died with it. */
+static void add_growth(uint64_t now, uint64_t *last, uint64_t *sum)
+{
+	if (now > *last)
+		*sum += now - *last;
+	*last = now;
 }
 
 void group_usage(struct group *g, const char *root, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
 {
-	uint64_t cpu_ns = read_usage(g, root);
-	uint64_t throttled_ns = read_throttled(g);
-
-	cpu_ns -= cpu_ns > g->usage_base_ns ? g->usage_base_ns : cpu_ns;
-	if (cpu_ns > g->cpu_ns)
-		g->cpu_ns = cpu_ns;
-	*ret_cpu_ns = g->cpu_ns;
-	*ret_throttled_ns = throttled_ns - (throttled_ns > g->throttled_base_ns ? g->throttled_base_ns : throttled_ns);
+	add_growth(read_usage(g, root), &g->last_usage_ns, &g->usage_ns);
+	add_growth(read_throttled(g), &g->last_throttled_ns, &g->throttled_ns);
+	*ret_cpu_ns = g->usage_ns;
+	*ret_throttled_ns = g->throttled_ns;
 }
 
 int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret)

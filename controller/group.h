@@ -3,7 +3,8 @@
  * group.h - the control groups of one service or batch, one per hierarchy that is needed.  Port.
  *
  * In each hierarchy the group is either adopted (the configuration names it and it is there) or ours
- * (<mount>/parties/<name>), into which every thread is moved.
+ * (<mount>/parties/<name>), into which every thread is moved.  On version 2 a group that holds exactly the service's
+ * processes is adopted without being named: a service manager takes a unit whose group has emptied for stopped.
  */
 #ifndef PARTIES_GROUP_H
 #define PARTIES_GROUP_H
@@ -22,6 +23,7 @@ struct group_place {
 struct group {
 	char name[CONFIG_NAME_SIZE];
 	bool is_batch, has_bandwidth;
+	bool is_gone; /* at the last step */
 	uint64_t target_ns;
 	int set; /* in the cpusets */
 	struct group_place places[CGROUP_NR_KINDS];
@@ -29,23 +31,26 @@ struct group {
 	struct bandwidth bandwidth; /* services, where it stands in for speed */
 	struct knob freezer;        /* batches */
 	struct knob usage, stat;    /* services: CPU time; time throttled.  Closed: not counted here */
-	uint64_t usage_base_ns, throttled_base_ns, cpu_ns;
+	uint64_t last_usage_ns, last_throttled_ns; /* what the counters said */
+	uint64_t usage_ns, throttled_ns;           /* sums of what they grew by */
 };
 
 /*
  * Where the group will be; touches nothing.  -EINVAL: a name that cannot be a directory, or "/" to adopt.  -ENOTSUP: best
  * effort cannot be frozen here.  Told in `error`.
  */
-int group_plan(struct group *g, const struct machine_group *what, bool is_batch, bool bandwidth,
+int group_plan(struct group *g, const char *root, const struct machine_group *what, bool is_batch, bool bandwidth,
 	       const struct cgroup_mounts *mounts, char *error, size_t error_size);
 /* Journals and makes directories, opens and journals knobs, and moves the processes in.  Told in `error`. */
 int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
 		size_t error_size);
 /* Moves what is new.  Returns how many threads (version 2: processes), or negative errno. */
 int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j);
+/* An adopted group may be removed, and be made again, by whoever made it. */
+bool group_is_gone(const struct group *g);
 /* Counts from now on; group_enter does it too. */
 void group_start_usage(struct group *g, const char *root);
-/* CPU time and time throttled since then.  Without a group's counters: what the living threads used, never less than before. */
+/* CPU time and time throttled since then.  Without a group's counters: of the threads that live. */
 void group_usage(struct group *g, const char *root, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns);
 /* Freezes or thaws.  On failure *ret tells why. */
 int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret);

@@ -40,10 +40,23 @@ void knob_close(struct knob *k)
 	k->fd = -1;
 }
 
+/* A group that was removed and made again has new files: the descriptor keeps its number and gets the new one. */
+static bool reopen(const struct knob *k)
+{
+	int fd = open(k->path, O_RDWR | O_CLOEXEC);
+	bool done = fd >= 0 && dup3(fd, k->fd, O_CLOEXEC) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
 int knob_read_all(const struct knob *k, char *text, size_t size)
 {
 	ssize_t len = pread(k->fd, text, size - 1, 0);
 
+	if (len < 0 && errno == ENODEV && reopen(k))
+		len = pread(k->fd, text, size - 1, 0);
 	if (len < 0)
 		return -errno;
 	if ((size_t)len == size - 1)

@@ -119,7 +119,8 @@ static int plan_groups(struct machine *m, const struct machine_opts *opts, char 
 			}
 		group_init(&m->groups[i]);
 		m->nr_groups++;
-		err = group_plan(&m->groups[i], what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts, error, error_size);
+		err = group_plan(&m->groups[i], m->root, what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts, error,
+				 error_size);
 		if (err)
 			return err;
 	}
@@ -273,6 +274,11 @@ const char *machine_describe(const struct machine *m)
 	return m->describe;
 }
 
+static struct cpulist *target_of(struct machine *m, uint32_t group)
+{
+	return &m->sets.sets[m->groups[group].set].target;
+}
+
 static int refuse(struct outcome *ret, int err, const char *what, const char *name)
 {
 	ret->error = err;
@@ -280,8 +286,11 @@ static int refuse(struct outcome *ret, int err, const char *what, const char *na
 	return err;
 }
 
-/* Targets of all sets; CPUs that went offline are left out.  Best effort without a CPU keeps its set and is frozen. */
-static int aim(struct machine *m, const struct allocation *want, bool *be_runs, struct outcome *ret)
+/*
+ * Targets of all sets.  CPUs that went offline are left out.  A group that is gone is left alone, and so is best effort
+ * without a CPU: it keeps its set and is frozen.
+ */
+static int aim(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
 	char text[KNOB_TEXT_SIZE];
 	struct cpulist online;
@@ -291,25 +300,28 @@ static int aim(struct machine *m, const struct allocation *want, bool *be_runs, 
 		err = cpulist_parse(text, &online);
 	if (err < 0)
 		return refuse(ret, err, m->online.path, "");
-	*be_runs = false;
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
-		struct cpulist *target = &m->sets.sets[m->groups[i].set].target;
+		struct cpulist *target = target_of(m, i);
 
 		allocation_cpus(want, &m->topology, i < m->nr_services ? (int)i : ALLOCATION_BE, target);
 		cpulist_and(target, &online);
 		if (i < m->nr_services && cpulist_empty(target))
 			return refuse(ret, -ENXIO, "no CPU is online for ", m->groups[i].name);
-		*be_runs = i >= m->nr_services && !cpulist_empty(target);
+		m->groups[i].is_gone = group_is_gone(&m->groups[i]);
+		if (m->groups[i].is_gone)
+			cpulist_clear(target);
 	}
 	return 0;
 }
 
+/* Before CPUs move those freeze that lose their last one; afterwards those thaw that have one. */
 static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 {
 	int err = 0;
 
 	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
-		err = group_freeze(&m->groups[i], frozen, &m->undo, ret);
+		if (!m->groups[i].is_gone && cpulist_empty(target_of(m, i)) == frozen)
+			err = group_freeze(&m->groups[i], frozen, &m->undo, ret);
 	return err;
 }
 
@@ -338,21 +350,18 @@ static int apply_bandwidth(struct machine *m, const struct allocation *want, str
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < m->nr_services && !err; i++) {
-		struct group *g = &m->groups[i];
-
-		err = bandwidth_apply(&g->bandwidth, cpulist_count(&m->sets.sets[g->set].target), value_of(m, want->speed[i]),
-				      &m->undo, ret);
-	}
+	for (uint32_t i = 0; i < m->nr_services && !err; i++)
+		if (!m->groups[i].is_gone)
+			err = bandwidth_apply(&m->groups[i].bandwidth, cpulist_count(target_of(m, i)),
+					      value_of(m, want->speed[i]), &m->undo, ret);
 	return err;
 }
 
 static int apply_all(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
-	bool be_runs;
-	int err = aim(m, want, &be_runs, ret);
+	int err = aim(m, want, ret);
 
-	if (!err && !be_runs)
+	if (!err)
 		err = freeze_batches(m, true, ret);
 	if (!err)
 		err = cpusets_apply(&m->sets, &m->undo, ret);
@@ -360,7 +369,7 @@ static int apply_all(struct machine *m, const struct allocation *want, struct ou
 		err = apply_frequency(m, want, ret);
 	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
 		err = apply_bandwidth(m, want, ret);
-	if (!err && be_runs)
+	if (!err)
 		err = freeze_batches(m, false, ret);
 	return err;
 }

@@ -143,6 +143,38 @@ static int move_one(const char *dir, const char *file, pid_t id, int *moved)
 	return err == -ESRCH || err == -EINVAL ? 0 : err;
 }
 
+static bool is_ours(const struct cgroup_mount *mount, const char *dir)
+{
+	char ours[KNOB_PATH_SIZE + 16];
+
+	snprintf(ours, sizeof(ours), "%s/" CGROUP_OWN "/", mount->dir);
+	return !strncmp(dir, ours, strlen(ours));
+}
+
+int tasks_find_group(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids, char *ret_dir,
+		     size_t size)
+{
+	struct ids members = { 0 };
+	char dir[KNOB_PATH_SIZE];
+	int err = pids->nr ? 0 : -ENOENT;
+
+	for (uint32_t i = 0; i < pids->nr && !err; i++) {
+		err = cgroup_read_task(root, mount, pids->pids[i], dir, sizeof(dir));
+		if (!err && !i)
+			err = snprintf(ret_dir, size, "%s", dir) < (int)size ? 0 : -ENAMETOOLONG;
+		else if (!err && strcmp(dir, ret_dir))
+			err = -ENOENT;
+	}
+	if (!err && (!strcmp(ret_dir, mount->dir) || is_ours(mount, ret_dir)))
+		err = -ENOENT;
+	if (!err)
+		err = read_members(ret_dir, "cgroup.procs", &members);
+	if (!err && members.nr != pids->nr)
+		err = -ENOENT;
+	free(members.ids);
+	return err ? -ENOENT : 0;
+}
+
 struct move {
 	const char *root, *dir, *file;
 	const struct cgroup_mount *mount;
@@ -153,7 +185,6 @@ struct move {
 static int note_outside(struct move *m, pid_t id)
 {
 	struct journal_entry entry = { .kind = JOURNAL_TASK, .tid = id };
-	char ours[KNOB_PATH_SIZE + 16];
 	pid_t parent;
 	int err;
 
@@ -165,9 +196,8 @@ static int note_outside(struct move *m, pid_t id)
 	if (err)
 		return err == -ESRCH ? 0 : err;
 	snprintf(entry.path, sizeof(entry.path), "%s", m->dir);
-	snprintf(ours, sizeof(ours), "%s/" CGROUP_OWN "/", m->mount->dir);
 	/* A group of ours is nobody's original. */
-	if (strncmp(entry.text, ours, strlen(ours)))
+	if (!is_ours(m->mount, entry.text))
 		err = journal_add(m->j, &entry);
 	return err ? err : ids_add(&m->outside, id);
 }

@@ -26,6 +26,12 @@ int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char
  */
 int tasks_move_out(const char *root, const char *dir, const char *home, const struct journal_entry *entries,
 		   size_t nr_entries);
+/*
+ * The directory of the group that holds these processes and nobody else, and is neither the top nor ours; -ENOENT: there
+ * is none.
+ */
+int tasks_find_group(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids, char *ret_dir,
+		     size_t size);
 /* CPU time of all threads of `pids` that live now, ns. */
 uint64_t tasks_cpu_ns(const char *root, const struct match_pids *pids);
 
