@@ -190,6 +190,7 @@ static void durations_are_exact_and_need_a_unit(void **state)
 	assert_int_equal(config_parse_duration("0x1s", &ns), -EINVAL);
 	assert_int_equal(config_parse_duration("0.0001us", &ns), -ERANGE);
 	assert_int_equal(config_parse_duration("1.0000000001s", &ns), -ERANGE);
+	assert_int_equal(config_parse_duration("0.000000000001m", &ns), -ERANGE);
 	assert_int_equal(config_parse_duration("99999999999999999999s", &ns), -ERANGE);
 	assert_int_equal(config_parse_duration("400000000000m", &ns), -ERANGE);
 	assert_int_equal(ns, 7);
@@ -446,6 +447,7 @@ static void what_is_not_text_is_refused(void **state)
 	assert_int_equal(config_parse("t.conf", nul, sizeof(nul) - 1, &config, error, sizeof(error)), -EINVAL);
 	assert_string_equal(error, "t.conf:2: line: byte 6 (0x00) is not text");
 	refuses("[service a]\nmatch = exe:\x1b[31m\n", "t.conf:2: line: byte 13 (0x1b) is not text");
+	refuses("[service a]\nmatch = exe:\x7f\n", "t.conf:2: line: byte 13 (0x7f) is not text");
 	refuses("[service a]\rmatch = pid:1\r", "t.conf:1: line: byte 12 (0x0d) is not text");
 }
 
@@ -470,6 +472,7 @@ static void files_that_cannot_be_read_say_why(void **state)
 {
 	char root[TREE_PATH_SIZE], path[TREE_PATH_SIZE + 8], long_path[301], expected[512];
 	static char big[160 * 1024];
+	int rc;
 
 	(void)state;
 	assert_int_equal(config_load("/nonexistent/x.conf", &config, error, sizeof(error)), -ENOENT);
@@ -480,8 +483,9 @@ static void files_that_cannot_be_read_say_why(void **state)
 	tree_make(root);
 	tree_put(root, big, "big");
 	snprintf(path, sizeof(path), "%s/big", root);
-	assert_int_equal(config_load(path, &config, error, sizeof(error)), -EFBIG);
+	rc = config_load(path, &config, error, sizeof(error));
 	tree_remove(root);
+	assert_int_equal(rc, -EFBIG);
 	snprintf(expected, sizeof(expected), "%s: cannot be read: File too large", path);
 	assert_string_equal(error, expected);
 	memset(long_path, 'x', sizeof(long_path) - 1);

@@ -162,6 +162,7 @@ static void help_goes_to_stdout_and_lists_every_option(void **state)
 static void the_nearest_word_is_a_slip_away_not_any_word(void **state)
 {
 	struct nearest slip = { .word = "tagret" }, other = { .word = "banana" }, tie = { .word = "cores" };
+	struct nearest letter = { .word = "x" };
 
 	(void)state;
 	nearest_offer(&slip, "match");
@@ -171,6 +172,8 @@ static void the_nearest_word_is_a_slip_away_not_any_word(void **state)
 	nearest_offer(&other, "match");
 	nearest_offer(&other, "");
 	assert_null(other.best);
+	nearest_offer(&letter, "m");
+	assert_null(letter.best);
 	nearest_offer(&tie, "scores");
 	nearest_offer(&tie, "core");
 	assert_string_equal(tie.best, "scores");
