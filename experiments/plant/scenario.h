@@ -20,7 +20,8 @@
  *	memory_part  = 0.2           share of the service time that speed does not change
  *	sigma        = 0.5           how much neighbours' memory traffic slows it down
  *	bandwidth    = 0.6           GB/s of its own at 100 %
- *	profile      = at 0s 7%; ramp 30s 100%      or indented lines below, or the path of a file beside this one
+ *	profile      = at 0s 7%; ramp 30s 100%      or indented lines below, or the path of a file beside this one;
+ *	                             no blank before a ';', where a comment would begin
  *
  *	[batch index]                best-effort work; it has no keys
  */
