@@ -275,6 +275,8 @@ static int take_key(void *ctx, const char *section, const char *key, const char 
 		return !fail(p, p->line, key, "appears twice in %s, first on line %d", p->label, p->seen[i]);
 	if (param_parse(&params[i], value, p->object, reason))
 		return !fail(p, p->line, key, "%s", reason);
+	if (params[i].type == PARAM_PROGRAM && *value && access(value, X_OK))
+		return !fail(p, p->line, key, "'%.60s' cannot be started: %s", value, strerror(errno));
 	p->seen[i] = p->line;
 	return 1;
 }

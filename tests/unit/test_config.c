@@ -81,7 +81,7 @@ static void a_full_file_is_read_into_plain_values(void **state)
 	(void)state;
 	accepts("[controller]\npolicy      = static\ninterval    = 250ms\nfeedback    = bpf            ; the kernel\n"
 		"speed       = bandwidth\nreserved    = 1              ; for interrupts\nseed = 18446744073709551615\n"
-		"infeasible_hook = /usr/bin/logger\n\n[service search]\nmatch       = port:8082\n"
+		"infeasible_hook = /bin/sh\n\n[service search]\nmatch       = port:8082\n"
 		"target      = p99 < 25ms\ncores       = 1..6\n\n[batch index]\nmatch       = cgroup:/batch\n");
 	assert_string_equal(config.file, "t.conf");
 	assert_string_equal(config.policy, "static");
@@ -89,7 +89,7 @@ static void a_full_file_is_read_into_plain_values(void **state)
 	assert_int_equal(config.speed, CONFIG_SPEED_BANDWIDTH);
 	assert_int_equal(config.reserved_cpus, 1);
 	assert_true(config.seed == UINT64_MAX);
-	assert_string_equal(config.infeasible_hook, "/usr/bin/logger");
+	assert_string_equal(config.infeasible_hook, "/bin/sh");
 	assert_int_equal(config.nr_services, 1);
 	assert_string_equal(config.services[0].name, "search");
 	assert_int_equal(config.services[0].match.kind, MATCH_PORT);
@@ -335,6 +335,7 @@ static void controller_values_are_bounded(void **state)
 	refuses_value("seed", "0x1", "'0x1' is not a whole number");
 	refuses_value("seed", "18446744073709551616", "18446744073709551616 is out of range: 0 to 18446744073709551615");
 	refuses_value("infeasible_hook", "logger", "'logger' is not an absolute path");
+	refuses_value("infeasible_hook", "/nonexistent/x", "'/nonexistent/x' cannot be started: No such file or directory");
 }
 
 static void matches_out_of_shape_say_what_to_write(void **state)
