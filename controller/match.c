@@ -86,15 +86,14 @@ static int choose_port(struct match_scan *scan, uint16_t port)
 	return listens ? -EACCES : -ENOENT;
 }
 
-/* Length of the part of `path` up to and with the component `name`, or 0. */
-static size_t component_end(const char *path, const char *name)
+static bool has_component(const char *path, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (const char *at = path; (at = strstr(at, name)); at++)
 		if (at > path && at[-1] == '/' && (!at[length] || at[length] == '/'))
-			return at - path + length;
-	return 0;
+			return true;
+	return false;
 }
 
 /* systemd's own rule: a name without a type is a service. */
@@ -112,26 +111,22 @@ static void unit_name(const char *text, char *buf, size_t size)
 	snprintf(buf, size, "%s.service", text);
 }
 
-/*
- * How much of a cgroup path the match covers, or 0.  A cgroup is written from its root; a unit is a component wherever
- * its slice puts it.
- */
-static size_t covered(const struct match *match, const char *path)
+/* A cgroup is written from its root; a unit is a component wherever its slice puts it. */
+static bool covers(const struct match *match, const char *path)
 {
 	size_t length = strlen(match->text);
 	char name[CONFIG_PATH_SIZE + 16];
 
 	if (match->kind == MATCH_CGROUP)
-		return !strncmp(path, match->text, length) && (!path[length] || path[length] == '/') ? length : 0;
+		return !strncmp(path, match->text, length) && (!path[length] || path[length] == '/');
 	unit_name(match->text, name, sizeof(name));
-	return component_end(path, name);
+	return has_component(path, name);
 }
 
-/* Looks in every hierarchy the process is in.  On success the covered part of the path is in `ret`. */
-static bool in_cgroup(const struct match_scan *scan, pid_t pid, const struct match *match, char ret[CONFIG_PATH_SIZE])
+/* Looks in every hierarchy the process is in: lines "id:controllers:path". */
+static bool in_cgroup(const struct match_scan *scan, pid_t pid, const struct match *match)
 {
 	char text[8192], *next, *path;
-	size_t length;
 
 	if (procfs_cgroups(&scan->procfs, pid, text, sizeof(text)))
 		return false;
@@ -141,11 +136,8 @@ static bool in_cgroup(const struct match_scan *scan, pid_t pid, const struct mat
 			*next++ = '\0';
 		path = strchr(line, ':');
 		path = path ? strchr(path + 1, ':') : NULL;
-		length = path ? covered(match, path + 1) : 0;
-		if (length && length < CONFIG_PATH_SIZE) {
-			snprintf(ret, CONFIG_PATH_SIZE, "%.*s", (int)length, path + 1);
+		if (path && covers(match, path + 1))
 			return true;
-		}
 	}
 	return false;
 }
@@ -162,13 +154,12 @@ static bool has_systemd(const char *root)
 static int choose_cgroup(struct match_scan *scan, const struct match *match)
 {
 	const struct procfs *p = &scan->procfs;
-	char path[CONFIG_PATH_SIZE];
 	int rc = -ENOENT;
 
 	if (match->kind == MATCH_UNIT && !has_systemd(scan->root))
 		return -ENOSYS;
 	for (uint32_t i = 0; i < p->nr; i++) {
-		if (!usable(&p->list[i]) || !in_cgroup(scan, p->list[i].pid, match, path))
+		if (!usable(&p->list[i]) || !in_cgroup(scan, p->list[i].pid, match))
 			continue;
 		scan->chosen[i] = true;
 		rc = 0;
@@ -281,24 +272,6 @@ int match_resolve(const char *root, const struct match *match, struct match_pids
 		return rc;
 	want_port(&scan, match);
 	rc = collect(&scan, match, ret);
-	match_scan_close(&scan);
-	return rc;
-}
-
-int match_cgroup(const char *root, const struct match *match, char ret[CONFIG_PATH_SIZE])
-{
-	struct match_scan scan;
-	int rc;
-
-	if (match->kind != MATCH_CGROUP && match->kind != MATCH_UNIT)
-		return -EINVAL;
-	rc = match_scan_open(&scan, root);
-	if (rc)
-		return rc;
-	rc = -ENOENT;
-	for (uint32_t i = 0; rc && i < scan.procfs.nr; i++)
-		if (usable(&scan.procfs.list[i]) && in_cgroup(&scan, scan.procfs.list[i].pid, match, ret))
-			rc = 0;
 	match_scan_close(&scan);
 	return rc;
 }

@@ -28,12 +28,6 @@ int match_resolve(const char *root, const struct match *match, struct match_pids
 void match_explain(const struct match *match, int error, char *buf, size_t size);
 
 /*
- * The cgroup a MATCH_CGROUP or MATCH_UNIT names, from the root of its hierarchy ("/system.slice/nginx.service").
- * -ENOENT: no process is in it.  -EINVAL: another kind of match.
- */
-int match_cgroup(const char *root, const struct match *match, char ret[CONFIG_PATH_SIZE]);
-
-/*
  * Resolves every service and batch of `config` and checks what a file alone cannot show: nothing matches, two claim one
  * process, our own process claimed, floors that do not fit `nr_cores`.  0, or -EINVAL with "file:line: key: reason; remedy" in `error`.
  */

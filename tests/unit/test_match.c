@@ -209,9 +209,6 @@ static void a_cgroup_is_found_in_any_hierarchy_with_what_is_below(void **state)
 
 static void a_unit_is_a_component_wherever_its_slice_puts_it(void **state)
 {
-	struct match match = { .kind = MATCH_UNIT, .text = "web" };
-	char path[CONFIG_PATH_SIZE] = "untouched";
-
 	(void)state;
 	put("0::/system.slice/web.service/inner\n", "proc/200/cgroup");
 	put("0::/system.slice/myweb.service\n", "proc/50/cgroup");
@@ -222,13 +219,6 @@ static void a_unit_is_a_component_wherever_its_slice_puts_it(void **state)
 	assert_int_equal(resolve(MATCH_UNIT, 0, "web"), 0);
 	found(1, 200);
 	assert_int_equal(resolve(MATCH_UNIT, 0, "eb.service"), -ENOENT);
-	assert_int_equal(match_cgroup(root, &match, path), 0);
-	assert_string_equal(path, "/system.slice/web.service");
-	strcpy(match.text, "other");
-	assert_int_equal(match_cgroup(root, &match, path), -ENOENT);
-	match.kind = MATCH_PID;
-	assert_int_equal(match_cgroup(root, &match, path), -EINVAL);
-	assert_string_equal(path, "/system.slice/web.service");
 }
 
 static void an_executable_is_a_path_or_a_base_name(void **state)
