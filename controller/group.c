@@ -238,38 +238,10 @@ static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)
 			 is_v2(g, CGROUP_CPUACCT) ? "cpu.stat" : "cpuacct.usage");
 }
 
-int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
-		size_t error_size)
-{
-	int err = 0;
-
-	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
-		if (is_first(g, kind))
-			err = make_place(g, kind, j, error, error_size);
-	if (err)
-		return err;
-	err = open_knobs(g, sets, j);
-	if (!err)
-		err = journal_sync(j);
-	if (err) {
-		snprintf(error, error_size, "%s: cannot use its control groups: %s", g->name, strerror(-err));
-		return err;
-	}
-	err = group_adopt(g, root, &g->pids, j);
-	if (err < 0) {
-		snprintf(error, error_size, "%s: cannot move its processes: %s", g->name, strerror(-err));
-		return err;
-	}
-	group_start_usage(g, root);
-	return 0;
-}
-
-int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j)
+static int move_in(struct group *g, const char *root, struct journal *j)
 {
 	int total = 0;
 
-	g->pids.nr = pids->nr;
-	memmove(g->pids.pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS; kind++) {
 		const struct group_place *place = &g->places[kind];
 		int moved;
@@ -282,6 +254,46 @@ int group_adopt(struct group *g, const char *root, const struct match_pids *pids
 		total = moved > total ? moved : total;
 	}
 	return total;
+}
+
+int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
+		size_t error_size)
+{
+	int err = 0;
+
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
+		if (is_first(g, kind))
+			err = make_place(g, kind, j, error, error_size);
+	if (err)
+		return err;
+	err = open_knobs(g, sets, j);
+	if (!err)
+		err = tasks_note_affinity(root, g->places[CGROUP_CPUSET].mount, &g->pids, j);
+	if (!err)
+		err = journal_sync(j);
+	if (err) {
+		snprintf(error, error_size, "%s: cannot use its control groups: %s", g->name, strerror(-err));
+		return err;
+	}
+	err = move_in(g, root, j);
+	if (err < 0) {
+		snprintf(error, error_size, "%s: cannot move its processes: %s", g->name, strerror(-err));
+		return err;
+	}
+	group_start_usage(g, root);
+	return 0;
+}
+
+int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j)
+{
+	int err = 0;
+
+	g->pids.nr = pids->nr;
+	memcpy(g->pids.pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
+	/* Inside an adopted group masks are under our limits by now, and so no originals. */
+	if (g->places[CGROUP_CPUSET].own)
+		err = tasks_note_affinity(root, g->places[CGROUP_CPUSET].mount, &g->pids, j);
+	return err ? err : move_in(g, root, j);
 }
 
 bool group_is_gone(const struct group *g)

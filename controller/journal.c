@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kind_names[] = { "value", "write", "group", "task" };
+static const char *const kind_names[] = { "value", "write", "group", "task", "affinity" };
 
 struct journal {
 	int fd;
@@ -84,7 +84,7 @@ int journal_add(struct journal *j, const struct journal_entry *entry)
 
 	if (strpbrk(entry->path, "\t\n") || strpbrk(entry->text, "\t\n"))
 		return -EINVAL;
-	if (entry->kind == JOURNAL_TASK)
+	if (entry->kind >= JOURNAL_TASK)
 		len = snprintf(line, sizeof(line), "%s\t%d\t%" PRIu64 "\t%s\t%s\n", name, (int)entry->tid, entry->start,
 			       entry->path, entry->text);
 	else
@@ -152,14 +152,14 @@ int journal_parse_line(const char *line, struct journal_entry *ret)
 {
 	struct journal_entry entry = { 0 };
 	uint64_t tid = 0;
-	char name[8];
+	char name[16];
 
 	if (take_field(&line, name, sizeof(name)) || take_tab(&line))
 		return -EINVAL;
 	while (strcmp(name, kind_names[entry.kind]))
-		if (++entry.kind > JOURNAL_TASK)
+		if (++entry.kind > JOURNAL_AFFINITY)
 			return -EINVAL;
-	if (entry.kind == JOURNAL_TASK &&
+	if (entry.kind >= JOURNAL_TASK &&
 	    (take_number(&line, INT_MAX, &tid) || take_number(&line, UINT64_MAX, &entry.start)))
 		return -EINVAL;
 	if (take_field(&line, entry.path, sizeof(entry.path)) || entry.path[0] != '/' || take_tab(&line) ||

@@ -9,6 +9,7 @@
  *   write  <file> <text>                 write this, whatever the file says
  *   group  <dir> <home>                  we made this group; tasks without a line of their own go to <home>
  *   task   <tid> <start> <dir> <origin>  we moved this task from <origin> into our group <dir>
+ *   affinity <tid> <start> <dir> <cpus>  this thread had pinned itself, in the cpuset group <dir>
  *
  * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched.  restore.c
  * goes from the last line to the first and is idempotent: a value that is right, a task that is gone or elsewhere, a
@@ -25,14 +26,14 @@
 
 enum { JOURNAL_VERSION = 1, JOURNAL_LINE_SIZE = 2 * KNOB_PATH_SIZE + KNOB_TEXT_SIZE };
 
-enum journal_kind { JOURNAL_VALUE, JOURNAL_WRITE, JOURNAL_GROUP, JOURNAL_TASK };
+enum journal_kind { JOURNAL_VALUE, JOURNAL_WRITE, JOURNAL_GROUP, JOURNAL_TASK, JOURNAL_AFFINITY };
 
 struct journal_entry {
 	enum journal_kind kind;
-	pid_t tid;                    /* TASK */
-	uint64_t start;               /* TASK: start time in clock ticks, so that a reused number is not taken for it */
+	pid_t tid;                    /* TASK, AFFINITY */
+	uint64_t start;               /* of that task, in clock ticks, so that a reused number is not taken for it */
 	char path[KNOB_PATH_SIZE];    /* file, or the group's directory */
-	char text[KNOB_TEXT_SIZE];    /* VALUE, WRITE: the text; GROUP: home; TASK: origin */
+	char text[KNOB_TEXT_SIZE];    /* VALUE, WRITE: the text; GROUP: home; TASK: origin; AFFINITY: CPUs */
 };
 
 struct journal;

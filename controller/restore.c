@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "affinity.h"
 #include "journal.h"
 #include "tasks.h"
 
@@ -109,6 +110,7 @@ static int put_back_one(struct restore *r, const struct journal_entry *e)
 	case JOURNAL_GROUP:
 		return remove_group(r, e);
 	case JOURNAL_TASK: /* undone with its group */
+	case JOURNAL_AFFINITY:
 		break;
 	}
 	return 0;
@@ -129,6 +131,20 @@ static void put_back_all(struct restore *r)
 
 		if (err)
 			complain(r, err, "cannot put back", r->entries[i].path);
+	}
+}
+
+/* Last of all, because moving a thread or changing its set may make the kernel forget its mask.  The first line wins. */
+static void put_back_affinity(struct restore *r)
+{
+	for (size_t i = r->nr; i--;) {
+		const struct journal_entry *e = &r->entries[i];
+		int done = e->kind == JOURNAL_AFFINITY && tasks_is_alive(r->root, e->tid, e->start) ? affinity_put_back(e) : 0;
+
+		if (done > 0)
+			r->put_back++;
+		else if (done < 0 && done != -ESRCH)
+			complain(r, done, "cannot pin again a thread of", e->path);
 	}
 }
 
@@ -186,8 +202,10 @@ int restore_journal(const char *root, const char *state_dir, char *error, size_t
 
 	snprintf(path, sizeof(path), "%s/journal", state_dir);
 	err = load(&r, path);
-	if (!err)
+	if (!err) {
 		put_back_all(&r);
+		put_back_affinity(&r);
+	}
 	free(r.entries);
 	if (err == -ENOENT)
 		return 0;

@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "affinity.h"
+
 enum { MAX_LOOKS = 50, MAX_ANCESTORS = 64 };
 
 struct ids {
@@ -293,6 +295,40 @@ int tasks_move_out(const char *root, const char *dir, const char *home, const st
 	}
 	free(members.ids);
 	return err ? err : moved;
+}
+
+int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids,
+			struct journal *j)
+{
+	struct ids threads = { 0 };
+	char dir[KNOB_PATH_SIZE];
+	int err = 0;
+
+	for (uint32_t i = 0; i < pids->nr && !err; i++) {
+		err = read_threads(root, pids->pids[i], &threads);
+		for (size_t t = 0; t < threads.nr && !err; t++) {
+			uint64_t start;
+			pid_t parent;
+
+			if (read_stat(root, threads.ids[t], &parent, &start))
+				continue;
+			err = cgroup_read_task(root, mount, threads.ids[t], dir, sizeof(dir));
+			if (!err && !is_ours(mount, dir))
+				err = affinity_note(threads.ids[t], start, dir, j);
+			if (err == -ESRCH)
+				err = 0;
+		}
+	}
+	free(threads.ids);
+	return err;
+}
+
+bool tasks_is_alive(const char *root, pid_t tid, uint64_t start)
+{
+	uint64_t started;
+	pid_t parent;
+
+	return !read_stat(root, tid, &parent, &started) && started == start;
 }
 
 uint64_t tasks_cpu_ns(const char *root, const struct match_pids *pids)

@@ -32,6 +32,11 @@ int tasks_move_out(const char *root, const char *dir, const char *home, const st
  */
 int tasks_find_group(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids, char *ret_dir,
 		     size_t size);
+/* Journals the masks of threads that pinned themselves, unless they are in a group of ours; `mount` is of the cpusets. */
+int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids,
+			struct journal *j);
+/* The task with this number is the one that started then. */
+bool tasks_is_alive(const char *root, pid_t tid, uint64_t start);
 /* CPU time of all threads of `pids` that live now, ns. */
 uint64_t tasks_cpu_ns(const char *root, const struct match_pids *pids);
 

@@ -159,6 +159,31 @@ static void an_adopted_group_may_go_away_and_come_back(void **state)
 	assert_false(live_has_group(CGROUP_CPUSET, CGROUP_OWN));
 }
 
+/* Everywhere but on the CPUs the service keeps, so that the kernel has to give up the mask meanwhile. */
+static void threads_that_pinned_themselves_are_pinned_again(void **state)
+{
+	struct allocation a;
+	cpu_set_t mask;
+
+	(void)state;
+	prepare();
+	if (topo.nr_cores < 2) {
+		print_message("# skip: needs two cores\n");
+		skip();
+	}
+	CPU_ZERO(&mask);
+	CPU_SET(topo.cores[1].first_cpu, &mask);
+	assert_int_equal(sched_setaffinity(service_pids.pids[0], sizeof(mask), &mask), 0);
+	free(before);
+	before = live_picture();
+	open_machine();
+	a = allocate(1, true, 3);
+	assert_applied(&a, UINT32_MAX);
+	assert_int_equal(sched_getaffinity(service_pids.pids[0], sizeof(mask), &mask), 0);
+	assert_false(CPU_ISSET(topo.cores[1].first_cpu, &mask));
+	close_machine();
+}
+
 static int run(void)
 {
 #define LIVE_TEST(f) cmocka_unit_test_setup_teardown(f, rig_start, rig_finish)
@@ -169,6 +194,7 @@ static int run(void)
 		LIVE_TEST(a_group_that_is_named_is_adopted_and_its_values_put_back),
 		LIVE_TEST(threads_born_during_the_move_are_caught),
 		LIVE_TEST(on_version_2_a_group_of_exactly_these_processes_is_adopted),
+		LIVE_TEST(threads_that_pinned_themselves_are_pinned_again),
 		LIVE_TEST(an_adopted_group_may_go_away_and_come_back),
 	};
 
