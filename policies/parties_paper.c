@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * parties_paper.c - PARTIES (Chen, Delimitrou, Martinez, ASPLOS 2019, section 4) as the paper describes it.  Pure.
  *
@@ -49,14 +49,14 @@ static void reject(struct policy_decision *d, int32_t service, enum policy_resou
 
 /*
  * Decision 13: without a completion there is no verdict, for at most 5 s; then requests in flight prove a violation of
- * at least the age of the oldest.
+ * at least the age of the oldest.  A connection turned away is as good as a request completed too late.
  */
 static void judge(struct paper *p, uint64_t now_ns, const struct policy_view *view)
 {
 	for (uint32_t i = 0; i < view->nr_services; i++) {
 		const struct policy_service *s = &view->services[i];
 		struct paper_service *mine = &p->services[i];
-		bool completed = s->nr_completed && s->signal != POLICY_LOST;
+		bool completed = (s->nr_completed || s->nr_listen_drops) && s->signal != POLICY_LOST;
 
 		if (completed || !s->nr_in_flight)
 			mine->heard_ns = now_ns;

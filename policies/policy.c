@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * policy.c - the list of policies, stable words for records, slack, and the check every decision passes before it is
  * applied.  Pure; it decides nothing.

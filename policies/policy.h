@@ -40,7 +40,8 @@ struct policy_share {
 /* One service as one window shows it. */
 struct policy_service {
 	uint64_t target_ns;      /* > 0 */
-	uint64_t latency_ns;     /* steering percentile of this window; meaningful when nr_completed > 0 */
+	uint64_t latency_ns;     /* steering percentile of this window; means something when nr_completed or
+				  * nr_listen_drops is above 0 */
 	uint64_t nr_arrived;     /* requests that arrived in the window */
 	uint64_t nr_completed;   /* requests that latency_ns rests on */
 	uint64_t nr_in_flight;   /* at the end of the window */

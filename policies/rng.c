@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * rng.c - xoshiro256** seeded through splitmix64, and the few distributions drawn from it.  Pure: the state is the
  * caller's; it takes no entropy from anywhere.

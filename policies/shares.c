@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * shares.c - arithmetic on units that all policies share.  Pure; it knows no latency and judges nobody.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * static.c - the baseline: the even split at nominal speed, for ever.  Pure; it looks at no latency.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * profile.c - parses and evaluates load profiles.  Pure: text in, plain values out; reads no file and drives no load.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * draw.c - distributions with a given mean and spread.  Pure; the generator is the caller's.
  */

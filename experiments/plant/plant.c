@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * plant.c - the simulated machine: moves the loads along their profiles, lets services disturb each other and puts
  * allocations into effect after their delay.  Pure apart from plant_open; how a service queues is station.c's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * scenario.c - reads scenario files.  Port over inih; keys that a configuration file also has are parsed by its own
  * table (params.h).  It simulates nothing.
@@ -93,6 +93,7 @@ static int read_profile_file(struct parser *p, char *text, char *ret_path, size_
 	const char *slash = strrchr(p->path, '/');
 	FILE *file;
 	size_t length;
+	int err;
 
 	text += strspn(text, "\n");
 	snprintf(ret_path, path_size, "%.*s%s", *text == '/' || !slash ? 0 : (int)(slash + 1 - p->path), p->path, text);
@@ -101,8 +102,9 @@ static int read_profile_file(struct parser *p, char *text, char *ret_path, size_
 		return -errno;
 	length = fread(p->profile, 1, PROFILE_SIZE - 1, file);
 	p->profile[length] = '\0';
+	err = ferror(file) ? -errno : length == PROFILE_SIZE - 1 ? -EFBIG : 0;
 	fclose(file);
-	return length == PROFILE_SIZE - 1 ? -EFBIG : 0;
+	return err;
 }
 
 static bool is_inline(const char *text)
@@ -221,8 +223,13 @@ static char *read_line(char *buf, int size, void *ctx)
 {
 	struct parser *p = ctx;
 
-	if (p->failed || !fgets(buf, size, p->file))
+	if (p->failed)
 		return NULL;
+	if (!fgets(buf, size, p->file)) {
+		if (ferror(p->file))
+			fail(p, p->line, "file", "cannot be read: %s", strerror(errno));
+		return NULL;
+	}
 	p->line++;
 	if (!strchr(buf, '\n') && !feof(p->file)) {
 		fail(p, p->line, "line", "longer than %d bytes", LINE_SIZE - 3);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * station.c - the event loop of one simulated service.  Pure apart from station_open; it knows no other service, no
  * profile and no controller.

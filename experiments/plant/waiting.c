@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * waiting.c - linked queues over one array of requests.  Pure apart from waiting_open; it knows no time and no server.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_parties_paper.c - the rules of the paper, one window at a time. */
 #include "unit/paper_bench.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_parties_paper_decisions.c - the thirteen decisions where the paper is silent, one test each. */
 #include "unit/paper_bench.h"
 
@@ -374,6 +374,21 @@ static void decision_13_a_stalled_service_is_as_late_as_its_oldest_request(void 
 	bench_end(&b);
 }
 
+static void decision_13_a_connection_turned_away_is_a_verdict(void **state)
+{
+	struct bench b = bench_new(PAPER, (struct bench_machine){ 2, 8, 0, 0, true, -1 });
+
+	(void)state;
+	bench_see(&b, 0, QUIET);
+	bench_see(&b, 1, 100);
+	b.view.services[0].nr_listen_drops = 3;
+	b.view.services[0].latency_ns = TARGET_NS + SECOND;
+	b.policy->step(b.state, b.now_ns + WINDOW_NS, &b.view, &b.rng, &b.d);
+	assert_int_equal(b.d.reason, POLICY_REASON_UPSIZE);
+	assert_int_equal(b.d.subject, 0);
+	bench_end(&b);
+}
+
 static void decision_13_a_lost_signal_is_no_completion(void **state)
 {
 	struct bench b = bench_new(PAPER, (struct bench_machine){ 1, 8, 0, 0, true, -1 });
@@ -409,6 +424,7 @@ int main(void)
 		cmocka_unit_test(decision_13_after_five_seconds_requests_in_flight_count_as_a_violation),
 		cmocka_unit_test(decision_13_the_verdict_on_a_downsize_waits_for_a_completion),
 		cmocka_unit_test(decision_13_a_stalled_service_is_as_late_as_its_oldest_request),
+		cmocka_unit_test(decision_13_a_connection_turned_away_is_a_verdict),
 		cmocka_unit_test(decision_13_a_lost_signal_is_no_completion),
 	};
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_parties_paper_properties.c - what holds for any machine and any windows, and one fixed run kept as it is. */
 #include <stdio.h>
 

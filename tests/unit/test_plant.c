@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_plant.c - the simulated machine: loads, speed, disturbance, delays, and a controller in charge of it. */
 #include "unit/scenario_file.h"
 

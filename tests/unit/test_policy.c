@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_policy.c - the list of policies, slack, the decision check, and the static baseline. */
 #include "unit/paper_bench.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_profile.c - the load profile language. */
 #include <errno.h>
 #include <setjmp.h>

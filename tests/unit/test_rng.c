@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_rng.c - the generator and its distributions. */
 #include <math.h>
 #include <setjmp.h>

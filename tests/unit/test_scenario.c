@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_scenario.c - scenario files: what they say, and how mistakes in them are named. */
 #include "unit/scenario_file.h"
 
@@ -180,6 +180,9 @@ static void a_file_that_cannot_be_read_is_named(void **state)
 	(void)state;
 	assert_int_equal(scenario_load("/nonexistent/s", &sc, error, sizeof(error)), -ENOENT);
 	assert_non_null(strstr(error, "/nonexistent/s: cannot be read"));
+	assert_int_equal(scenario_load("/", &sc, error, sizeof(error)), -EINVAL);
+	assert_non_null(strstr(error, "Is a directory"));
+	assert_refused(PLANT SERVICE "profile = /\n", "8: profile", "Is a directory");
 }
 
 int main(void)

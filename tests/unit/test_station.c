@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_station.c - the simulated service against queueing theory, and what happens when cores and speed change. */
 #include <math.h>
 #include <setjmp.h>
