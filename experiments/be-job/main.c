@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * main.c - be-job: best-effort work that takes all the CPU it is given and counts what it gets done.  Glue.
  * A unit is a fixed amount of integer arithmetic, so that units compare between runs on one machine.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * hotel.c - encodes and decodes the messages of /hotel.Search/Nearby.  Pure.
  */

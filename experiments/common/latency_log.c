@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * latency_log.c - every single value of a run.  Allocates; otherwise pure: no clock, no I/O, no lock.
  */

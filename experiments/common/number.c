@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * number.c - numbers of the command line.  Pure: text in, numbers out; prints no message.
  */

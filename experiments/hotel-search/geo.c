@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * geo.c - nearest points by a grid: cells are searched ring by ring around the position until no farther ring can hold
  * a nearer point.  The best so far are a heap with the farthest on top.  Pure.

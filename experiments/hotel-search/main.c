@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * main.c - hotel-search: a latency-critical service that does real work per request.  Glue: options and signals.
  * After the search service of DeathStarBench's hotel reservation: hotels near a position, rates for the dates, ranked.

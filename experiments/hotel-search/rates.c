@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * rates.c - prices night by night: weekend, season, closed weeks, occupancy.  Pure, integers only.
  */

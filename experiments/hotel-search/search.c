@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * search.c - generates a city and answers searches: nearest hotels, price of the stay, best by price and distance.
  * Pure apart from city_make, which allocates.

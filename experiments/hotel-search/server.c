@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * server.c - receives calls, searches, answers.  Port: gRPC's C core.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * calibrate.c - the search for 100 %.  Glue: short runs at constant rates; first in steps of four up to one that
  * is far too much, then by bisection.

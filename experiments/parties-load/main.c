@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * main.c - parties-load: an open-loop load generator that plays load profiles.  Glue.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * meter.c - counts, latency histograms and their JSON lines (jansson).  Glue: prints on stdout, warnings on stderr.
  */

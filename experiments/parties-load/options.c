@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * options.c - the command line of parties-load.  Glue: prints help and reasons, reads a profile file, resolves the
  * host.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * request.c - requests of the text protocols.  Pure: options and random state in, bytes out.
  */

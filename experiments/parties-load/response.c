@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * response.c - the ends of memcached, HTTP/1 and truth-server responses.  Pure: bytes in, state out; reads no socket.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * rpc.c - calls of /hotel.Search/Nearby through the C core of gRPC.  Port.
  * A second thread waits for completions, because the core rounds its own waits to milliseconds, too coarse for sending.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * run.c - plays one schedule: sends what is due, waits, ends intervals, and at the end waits for the last answers.
  * Glue: owns the clock; engines own the sockets.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * schedule.c - arrival instants of a load that changes over time.  Pure: the seed is an argument, no clock is read.
  *

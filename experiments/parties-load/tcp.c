@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * tcp.c - text protocols over non-blocking sockets in one epoll loop.  Port.
  * One request at a time per connection; a connection is used again in turn unless --close or the server ends it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * waiting.c - a growing first-in first-out ring.  Allocates; otherwise pure: knows neither clock nor connection.
  */

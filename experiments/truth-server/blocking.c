@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * blocking.c - a thread per connection that blocks in read().  Port: sockets and threads.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * epoll.c - one loop for all connections; each has a timer instead of a thread.  Port: sockets, timers, epoll.
  * With --spin the loop itself is busy for the service time, as a single-threaded server is.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * main.c - truth-server: a server that knows how long each request really took, for tests of an outside observer.
  * Glue: options, signals, the summary.  It does no work for a request but take the time it asks for.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * test_schedule.c - arrival instants: how many, how spaced, and that they follow the profile.
  */
