@@ -121,14 +121,49 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	return 0;
 }
 
+static __always_inline int on_send_entry(struct sock *sk)
+{
+	struct task_struct *task;
+	struct exchange *x;
+	__u64 now, sleeps;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	task = bpf_get_current_task_btf();
+	if (!x)
+		return 0;
+	now = bpf_ktime_get_ns();
+	sleeps = task->nvcsw;
+
+	bpf_spin_lock(&x->lock);
+	if (!x->send_since) { /* the tracepoint fires again for every buffer of one send */
+		x->send_since = now;
+		x->send_sleeps = sleeps;
+	}
+	bpf_spin_unlock(&x->lock);
+	return 0;
+}
+
+/* Under the lock, when bytes were taken: how long the peer kept them waiting.  Either outside, from a full buffer to this
+ * send (a non-blocking server), or inside it (a blocking one, which slept). */
+static __always_inline void add_blocked(struct exchange *x, __u64 now, __u64 sleeps)
+{
+	if (x->blocked_since)
+		x->blocked_ns += (x->send_since ? x->send_since : now) - x->blocked_since;
+	if (x->send_since && x->send_sleeps != sleeps)
+		x->blocked_ns += now - x->send_since;
+	x->blocked_since = 0;
+}
+
 static __always_inline int on_write(struct sock *sk, int ret)
 {
 	bool unmatched = false, late = false;
 	struct tcp_sock *tp;
 	struct exchange *x;
-	bool full, whole;
+	bool full, whole, large;
 	__u32 written, service;
-	__u64 now;
+	__u64 now, sleeps;
 
 	if (!sk->sk_bpf_storage)
 		return 0;
@@ -138,9 +173,11 @@ static __always_inline int on_write(struct sock *sk, int ret)
 		return 0;
 	now = bpf_ktime_get_ns();
 	written = tp->write_seq;
-	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
 	whole = per_connection(x->service);
+	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
 	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
+	large = ret > sk->sk_sndbuf;
+	sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
 
 	bpf_spin_lock(&x->lock);
 	service = x->service;
@@ -152,9 +189,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	} else {
 		if (ret > 0 && written != x->write_seq) {
 			x->last_write = now;
-			if (x->blocked_since)
-				x->blocked_ns += now - x->blocked_since;
-			x->blocked_since = 0;
+			add_blocked(x, now, sleeps);
 		}
 		if ((full || ret == -EAGAIN) && !x->blocked_since)
 			x->blocked_since = now;
@@ -163,8 +198,11 @@ static __always_inline int on_write(struct sock *sk, int ret)
 		x->write_seq = written;
 		x->swept = 0;
 	}
+	x->send_since = 0;
 	bpf_spin_unlock(&x->lock);
 
+	if (large && !wants_send_entry)
+		wants_send_entry = 1;
 	if (unmatched)
 		count(service, EXCHANGE_UNMATCHED);
 	if (unmatched && late)
@@ -259,6 +297,18 @@ SEC("fexit/tcp_sendpage")
 int BPF_PROG(sendpage_fexit, struct sock *sk, struct page *page, int offset, unsigned long size, int flags, int ret)
 {
 	return on_write(sk, ret);
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(send_entry_tp, struct sock *sk)
+{
+	return on_send_entry(sk);
+}
+
+SEC("fentry/tcp_sendmsg")
+int BPF_PROG(send_entry_fentry, struct sock *sk)
+{
+	return on_send_entry(sk);
 }
 
 /* ---- which sockets ----------------------------------------------------------------------------------------------- */

@@ -55,6 +55,8 @@ struct exchange {
 	__u64 owed_from;
 	__u64 last_write;  /* 0: not answered yet */
 	__u64 blocked_since, blocked_ns;
+	__u64 send_since;  /* a send is under way since; only while send_entry is attached */
+	__u64 send_sleeps; /* nvcsw of its thread then */
 };
 
 /* BPF_F_CLONE: a connection inherits its listener's value when the kernel clones the listener.  So exactly the
@@ -123,6 +125,9 @@ __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
 struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 /* Nonzero: something on a socket of the service may be open.  Set by programs, cleared before a sweep. */
 __u32 pending[EXCHANGE_MAX_SERVICES];
+/* Set when one send was larger than its socket's buffer: only then can a send wait long inside, and only the hook at its
+ * beginning can tell.  User space attaches that hook. */
+__u32 wants_send_entry;
 /* Sockets whose storage could not be made (memory): their requests are not measured. */
 __u64 nr_missed;
 

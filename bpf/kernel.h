@@ -65,6 +65,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
+	int sk_sndbuf;
 	atomic_t sk_drops;
 };
 
@@ -83,6 +84,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *real_parent;
 	struct signal_struct *signal;
+	unsigned long nvcsw; /* how often it gave up the CPU to wait */
 };
 
 struct file;

@@ -249,6 +249,11 @@ int ebee_sweep(struct ebee *e)
 	bool any = false;
 	unsigned int i;
 
+	if (e->skel->bss->wants_send_entry && !e->has_send_entry) {
+		e->has_send_entry = true; /* tried once: without it the peer's time inside a large send stays in owed */
+		programs_attach_send_entry(e->skel);
+	}
+
 	for (i = 0; i < e->nr_services; i++) {
 		any |= __atomic_exchange_n(&e->skel->bss->pending[i], 0, __ATOMIC_RELAXED);
 		e->skel->bss->swept[i].nr_open = e->skel->bss->swept[i].nr_waiting = 0;

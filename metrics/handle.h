@@ -16,6 +16,7 @@ struct ebee {
 	unsigned int nr_services, nr_slots;
 	__u32 netns;
 	char features[128];
+	bool has_send_entry;
 	struct tracing *tracing; /* NULL: opened without a ring */
 };
 

@@ -66,6 +66,9 @@ static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, con
 				   { skel->progs.read_fexit, "fexit", "tcp_recvmsg", BTF_KIND_FUNC } } },
 		{ "write", false, { { skel->progs.write_tp, "tp_btf", "btf_trace_sock_send_length", BTF_KIND_TYPEDEF },
 				    { skel->progs.write_fexit, "fexit", "tcp_sendmsg", BTF_KIND_FUNC } } },
+		{ "send_entry", true,
+		  { { skel->progs.send_entry_tp, "tp_btf", "btf_trace_tcp_sendmsg_locked", BTF_KIND_TYPEDEF },
+		    { skel->progs.send_entry_fentry, "fentry", "tcp_sendmsg", BTF_KIND_FUNC } } },
 		{ "sendpage", true, { { skel->progs.sendpage_fexit, "fexit", "tcp_sendpage", BTF_KIND_FUNC } } },
 	};
 	size_t used = 0, i, v;
@@ -133,6 +136,9 @@ static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
 	bpf_object__for_each_program(program, skel->obj)
 		if (!bpf_program__autoload(program))
 			bpf_program__set_autoattach(program, false);
+	/* Loaded, and attached once somebody needs them. */
+	bpf_program__set_autoattach(skel->progs.send_entry_tp, false);
+	bpf_program__set_autoattach(skel->progs.send_entry_fentry, false);
 	err = exchange_bpf__attach(skel);
 	if (err)
 		snprintf(error, error_size, "BPF programs did not attach: %s%s%s", strerror(-err), last_warning[0] ? ": " : "", last_warning);
@@ -182,6 +188,17 @@ out:
 		exchange_bpf__destroy(skel);
 	libbpf_set_print(print_before);
 	return err;
+}
+
+int programs_attach_send_entry(struct exchange_bpf *skel)
+{
+	if (bpf_program__autoload(skel->progs.send_entry_tp))
+		skel->links.send_entry_tp = bpf_program__attach(skel->progs.send_entry_tp);
+	else if (bpf_program__autoload(skel->progs.send_entry_fentry))
+		skel->links.send_entry_fentry = bpf_program__attach(skel->progs.send_entry_fentry);
+	else
+		return -ENOTSUP;
+	return skel->links.send_entry_tp || skel->links.send_entry_fentry ? 0 : -errno;
 }
 
 int programs_iterate(struct bpf_link *link)

@@ -19,6 +19,8 @@ struct programs_opts {
 
 /* On failure `error` has one line.  The caller destroys *ret with exchange_bpf__destroy. */
 int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, char *error, size_t error_size);
+/* The hook at the beginning of a send, which most services never need.  -ENOTSUP: this kernel has none. */
+int programs_attach_send_entry(struct exchange_bpf *skel);
 /* Runs an iterator to its end. */
 int programs_iterate(struct bpf_link *link);
 

@@ -44,9 +44,10 @@ static void observe_start(struct observed *o, serve_fn *serve)
 	assert_int_equal(ebee_window_open(&o->window, ebee, next_service++), 0);
 }
 
-/* Ends what is answered and reads the window. */
+/* Ends what is answered and reads the window.  The client has its answer before the server's send returns. */
 static void observe_read(struct observed *o)
 {
+	sleep_us(20000);
 	ebee_set_settle(ebee, 0);
 	assert_int_equal(ebee_sweep(ebee), 0);
 	ebee_set_settle(ebee, 500000000);
@@ -394,6 +395,7 @@ static void a_listener_opened_by_a_later_child_is_followed(void **state)
 	fd = connect_to(port);
 	for (i = 0; i < 7; i++)
 		assert_true(exchange_once(fd));
+	sleep_us(20000);
 	ebee_set_settle(ebee, 0);
 	assert_int_equal(ebee_sweep(ebee), 0);
 	ebee_set_settle(ebee, 500000000);
@@ -428,6 +430,85 @@ static void what_a_server_asks_of_others_is_not_its_service(void **state)
 	close(fd);
 	observe_stop(&front);
 	observe_stop(&back);
+}
+
+enum { LARGE = 32 << 20 }; /* more than the buffers of both ends hold */
+
+static void serve_large_blocking(int fd)
+{
+	char buf[MESSAGE], *answer = calloc(1, LARGE);
+
+	while (read_all(fd, buf, MESSAGE)) {
+		sleep_us(20000);
+		write_all(fd, answer, LARGE);
+	}
+	free(answer);
+}
+
+static void serve_large_in_pieces(int fd)
+{
+	char buf[MESSAGE], piece[65536] = "";
+
+	while (read_all(fd, buf, MESSAGE)) {
+		sleep_us(20000);
+		for (int i = 0; i < LARGE / (int)sizeof(piece); i++)
+			write_all(fd, piece, sizeof(piece));
+	}
+}
+
+/* Reads LARGE bytes in about a second. */
+static void read_slowly(int fd)
+{
+	static char buf[LARGE / 40];
+
+	for (int i = 0; i < 40; i++) {
+		sleep_us(25000);
+		assert_true(read_all(fd, buf, sizeof(buf)));
+	}
+	assert_true(read_all(fd, buf, LARGE - 40 * sizeof(buf)));
+}
+
+static void slow_reader(serve_fn *serve)
+{
+	char buf[MESSAGE] = "large";
+	struct observed o;
+	uint64_t owed;
+	int fd;
+
+	observe_start(&o, serve);
+	fd = connect_to(o.port);
+	for (int i = 0; i < 2; i++) {
+		assert_true(write_all(fd, buf, MESSAGE));
+		read_slowly(fd);
+		observe_read(&o); /* the first shows that sends are large here */
+		assert_int_equal(o.info.nr_completed, 1);
+	}
+	owed = percentile_us(&o, EBEE_OWED, 1000);
+	assert_in_range(percentile_us(&o, EBEE_TOTAL, 1000), 100000, 100000000);
+	assert_true(owed >= 19000);
+	/* What is left is the copying, and on a busy machine the waiting for a CPU. */
+	if (owed * 2 >= percentile_us(&o, EBEE_TOTAL, 1000))
+		fail_msg("owed %llu us of %llu us", (unsigned long long)owed,
+			 (unsigned long long)percentile_us(&o, EBEE_TOTAL, 1000));
+	assert_int_equal(o.info.coverage.nr_blocked, 1);
+	close(fd);
+	observe_stop(&o);
+}
+
+static void a_slow_reader_of_one_large_send_is_not_owed(void **state)
+{
+	(void)state;
+	NEEDS_BPF();
+	if (!strstr(ebee_features(ebee), "send_entry"))
+		skip();
+	slow_reader(serve_large_blocking);
+}
+
+static void a_slow_reader_of_many_sends_is_not_owed(void **state)
+{
+	(void)state;
+	NEEDS_BPF();
+	slow_reader(serve_large_in_pieces);
 }
 
 static void serve_after_a_greeting(int fd)
@@ -563,6 +644,8 @@ int main(void)
 		cmocka_unit_test(connections_open_before_the_attach_are_measured),
 		cmocka_unit_test(a_listener_opened_by_a_later_child_is_followed),
 		cmocka_unit_test(what_a_server_asks_of_others_is_not_its_service),
+		cmocka_unit_test(a_slow_reader_of_one_large_send_is_not_owed),
+		cmocka_unit_test(a_slow_reader_of_many_sends_is_not_owed),
 		cmocka_unit_test(per_connection_a_handshake_is_part_of_the_request),
 		cmocka_unit_test(bytes_sent_unasked_are_declared),
 		cmocka_unit_test(an_empty_window_says_no_data),
