@@ -14,6 +14,9 @@
 
 #include "tasks.h"
 
+/* Processes may be born while the top of a container is being emptied. */
+enum { MAX_TRIES = 10 };
+
 static bool is_v2(const struct group *g, enum cgroup_kind kind)
 {
 	return g->places[kind].mount && g->places[kind].mount->version == 2;
@@ -128,41 +131,79 @@ static int make_dir(const struct cgroup_mount *mount, const char *name, struct j
 	return err ? err : cgroup_make(mount, name);
 }
 
+/* A container's processes may be in the very group that is its top: they move to a leaf of ours, ourselves included. */
+static int empty_top(const struct cgroup_mount *mount, const char *root, struct journal *j)
+{
+	char dir[KNOB_PATH_SIZE];
+	int moved = 0, err = make_dir(mount, CGROUP_OWN, j);
+
+	if (!err)
+		err = make_dir(mount, CGROUP_OWN "/.others", j);
+	snprintf(dir, sizeof(dir), "%.400s/" CGROUP_OWN "/.others", mount->dir);
+	for (int i = 0; !err && i < MAX_TRIES; i++) {
+		struct match_pids pids;
+
+		err = tasks_read_processes(mount->dir, &pids);
+		if (!err && !pids.nr)
+			return 0;
+		moved = err ? err : tasks_move_in(root, mount, dir, &pids, j);
+		err = moved < 0 ? moved : 0;
+	}
+	return err ? err : -EBUSY;
+}
+
+/*
+ * Has `dir` hand the controllers "+x +y" to its children.  What it takes to switch them off again is journalled after
+ * whatever had to move for it, so that it is undone first: a group that hands out controllers takes no processes.
+ */
+static int enable_in(const struct cgroup_mount *mount, const char *root, const char *dir, const char *missing,
+		     struct journal *j)
+{
+	struct journal_entry entry = { .kind = JOURNAL_WRITE };
+	int err = -EBUSY;
+
+	snprintf(entry.path, sizeof(entry.path), "%.480s/cgroup.subtree_control", dir);
+	snprintf(entry.text, sizeof(entry.text), "%s", missing);
+	for (char *plus = strchr(entry.text, '+'); plus; plus = strchr(plus, '+'))
+		*plus = '-';
+	for (int i = 0; err == -EBUSY && i < MAX_TRIES; i++) {
+		err = journal_add(j, &entry);
+		if (!err)
+			err = journal_sync(j);
+		if (!err)
+			err = knob_write_path(entry.path, missing);
+		if (err == -EBUSY && (strcmp(dir, mount->dir) || empty_top(mount, root, j)))
+			break;
+	}
+	return err;
+}
+
 /* Version 2: every group from the mount point down to the parent of `dir` hands out what we use. */
-static int enable_controllers(const struct group *g, const struct group_place *place, struct journal *j, char *error,
-			      size_t error_size)
+static int enable_controllers(const struct group *g, const struct group_place *place, const char *root, struct journal *j,
+			      char *error, size_t error_size)
 {
 	const char *wanted = !is_v2(g, CGROUP_CPU) ? "cpuset" : !is_v2(g, CGROUP_CPUSET) ? "cpu" : "cpuset cpu";
-	struct journal_entry entry = { .kind = JOURNAL_WRITE };
-	char dir[KNOB_PATH_SIZE], missing[64];
+	char dir[KNOB_PATH_SIZE], missing[64] = "";
 	size_t at = strlen(place->mount->dir);
 	int err = 0;
 
 	while (!err && place->dir[at] == '/') {
 		snprintf(dir, sizeof(dir), "%.*s", (int)at, place->dir);
 		err = cgroup_missing_controllers(dir, wanted, missing, sizeof(missing));
-		if (!err && missing[0]) {
-			snprintf(entry.path, sizeof(entry.path), "%.480s/cgroup.subtree_control", dir);
-			snprintf(entry.text, sizeof(entry.text), "%s", missing);
-			for (char *plus = strchr(entry.text, '+'); plus; plus = strchr(plus, '+'))
-				*plus = '-';
-			err = journal_add(j, &entry);
-			if (!err)
-				err = journal_sync(j);
-			if (!err)
-				err = knob_write_path(entry.path, missing);
-		}
+		if (!err && missing[0])
+			err = enable_in(place->mount, root, dir, missing, j);
 		at += 1 + strcspn(place->dir + at + 1, "/");
 	}
 	if (err == -EBUSY)
-		snprintf(error, error_size, "%s: %s holds processes itself and so cannot hand out \"%s\": move them to a group below "
-			 "it", g->name, dir, missing);
+		snprintf(error, error_size, "%s: %s holds processes itself and so cannot hand out \"%s\": move them to a group "
+			 "below it", g->name, dir, missing);
 	else if (err)
 		snprintf(error, error_size, "%s: cannot enable \"%s\" in %s: %s", g->name, missing, dir, strerror(-err));
 	return err;
 }
 
-static int make_place(struct group *g, enum cgroup_kind kind, struct journal *j, char *error, size_t error_size)
+static int make_place(struct group *g, enum cgroup_kind kind, const char *root, struct journal *j, char *error,
+		      size_t error_size)
 {
 	const struct group_place *place = &g->places[kind];
 	bool fill = kind == CGROUP_CPUSET && place->mount->version == 1;
@@ -176,7 +217,7 @@ static int make_place(struct group *g, enum cgroup_kind kind, struct journal *j,
 	if (!err && place->own && fill)
 		err = cpuset_fill(parent, place->mount->dir);
 	if (!err && place->mount->version == 2 && kind <= CGROUP_CPU) {
-		err = enable_controllers(g, place, j, error, error_size);
+		err = enable_controllers(g, place, root, j, error, error_size);
 		if (err)
 			return err;
 	}
@@ -263,7 +304,7 @@ int group_enter(struct group *g, const char *root, struct cpusets *sets, struct 
 
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
 		if (is_first(g, kind))
-			err = make_place(g, kind, j, error, error_size);
+			err = make_place(g, kind, root, j, error, error_size);
 	if (err)
 		return err;
 	err = open_knobs(g, sets, j);

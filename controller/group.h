@@ -44,7 +44,7 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 /* Journals and makes directories, opens and journals knobs, and moves the processes in.  Told in `error`. */
 int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
 		size_t error_size);
-/* Moves what is new.  Returns how many threads (version 2: processes), or negative errno. */
+/* Moves what is new.  Returns how many processes, or negative errno. */
 int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j);
 /* An adopted group may be removed, and be made again, by whoever made it. */
 bool group_is_gone(const struct group *g);

@@ -3,8 +3,9 @@
  * tasks.c - moves threads between groups.  Port.
  * It makes no group and chooses no process.
  *
- * Version 1 moves one thread per write to `tasks` (and so does cgroup_attach_task_pid of libcgroup, which is why it is
- * not used); version 2 moves a whole process per write to `cgroup.procs`.
+ * A write to `cgroup.procs` moves all threads of a process at once, on both versions, and none can be born outside
+ * meanwhile.  (cgroup_attach_task_pid of libcgroup writes to `tasks` of version 1, which moves one thread.)  `tasks` is
+ * used only to send single threads back to where they were alone.
  */
 #include "tasks.h"
 
@@ -94,21 +95,31 @@ static int read_threads(const char *root, pid_t pid, struct ids *ret)
 	return err;
 }
 
-/* The fields of /proc/<tid>/stat that tell a task from a later one with the same number, and its parent. */
-static int read_stat(const char *root, pid_t tid, pid_t *ret_parent, uint64_t *ret_start)
+/* What /proc/<tid>/stat says: `start` tells a task from a later one with the same number. */
+struct stat_line {
+	pid_t parent;
+	bool exiting;
+	uint64_t start;
+};
+
+enum { FLAG_EXITING = 0x4 }; /* PF_EXITING in the kernel; the flags are part of proc(5) */
+
+static int read_stat(const char *root, pid_t tid, struct stat_line *ret)
 {
 	char path[KNOB_PATH_SIZE], text[KNOB_TEXT_SIZE];
+	struct stat_line line;
+	unsigned int flags;
 	const char *rest;
-	int parent;
 
 	snprintf(path, sizeof(path), "%s/proc/%d/stat", root, (int)tid);
 	if (knob_read_path(path, text, sizeof(text)) < 0)
 		return -ESRCH;
 	rest = strrchr(text, ')'); /* the name may hold anything */
-	if (!rest || sscanf(rest + 1, " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
-			    &parent, ret_start) != 2)
+	if (!rest || sscanf(rest + 1, " %*c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+			    &line.parent, &flags, &line.start) != 3)
 		return -ESRCH;
-	*ret_parent = parent;
+	line.exiting = flags & FLAG_EXITING;
+	*ret = line;
 	return 0;
 }
 
@@ -177,26 +188,45 @@ int tasks_find_group(const char *root, const struct cgroup_mount *mount, const s
 	return err ? -ENOENT : 0;
 }
 
+int tasks_read_processes(const char *dir, struct match_pids *ret)
+{
+	struct ids members = { 0 };
+	int err = read_members(dir, "cgroup.procs", &members);
+
+	if (!err && members.nr > MATCH_MAX_PIDS)
+		err = -E2BIG;
+	if (!err) {
+		ret->nr = (uint32_t)members.nr;
+		memcpy(ret->pids, members.ids, members.nr * sizeof(members.ids[0]));
+	}
+	free(members.ids);
+	return err;
+}
+
 struct move {
-	const char *root, *dir, *file;
+	const char *root, *dir;
 	const struct cgroup_mount *mount;
 	struct journal *j;
-	struct ids members, threads, outside;
+	struct ids members, threads; /* who is inside; of the process that is looked at */
+	struct ids outside;          /* threads */
+	struct ids processes;        /* theirs */
 };
 
+/* A task that is ending is nowhere: version 1 says "/" of it, wherever it was. */
 static int note_outside(struct move *m, pid_t id)
 {
 	struct journal_entry entry = { .kind = JOURNAL_TASK, .tid = id };
-	pid_t parent;
+	struct stat_line line;
 	int err;
 
 	if (is_member(&m->members, id))
 		return 0;
-	if (read_stat(m->root, id, &parent, &entry.start))
-		return 0;
 	err = cgroup_read_task(m->root, m->mount, id, entry.text, sizeof(entry.text));
 	if (err)
 		return err == -ESRCH ? 0 : err;
+	if (!strcmp(entry.text, m->dir) || read_stat(m->root, id, &line) || line.exiting)
+		return 0;
+	entry.start = line.start;
 	snprintf(entry.path, sizeof(entry.path), "%s", m->dir);
 	/* A group of ours is nobody's original. */
 	if (!is_ours(m->mount, entry.text))
@@ -204,28 +234,36 @@ static int note_outside(struct move *m, pid_t id)
 	return err ? err : ids_add(&m->outside, id);
 }
 
+/* On version 2 the threads of a process are together. */
+static int look_at(struct move *m, pid_t pid)
+{
+	size_t before = m->outside.nr;
+	int err = 0;
+
+	m->threads.nr = 0;
+	if (m->mount->version == 2)
+		err = ids_add(&m->threads, pid);
+	else
+		err = read_threads(m->root, pid, &m->threads);
+	for (size_t t = 0; !err && t < m->threads.nr; t++)
+		err = note_outside(m, m->threads.ids[t]);
+	return err || m->outside.nr == before ? err : ids_add(&m->processes, pid);
+}
+
 static int look(struct move *m, const struct match_pids *pids)
 {
-	int err = read_members(m->dir, m->file, &m->members);
+	int err = read_members(m->dir, m->mount->version == 2 ? "cgroup.procs" : "tasks", &m->members);
 
-	m->outside.nr = 0;
-	for (uint32_t i = 0; !err && i < pids->nr; i++) {
-		if (m->mount->version == 2) {
-			err = note_outside(m, pids->pids[i]);
-			continue;
-		}
-		err = read_threads(m->root, pids->pids[i], &m->threads);
-		for (size_t t = 0; !err && t < m->threads.nr; t++)
-			err = note_outside(m, m->threads.ids[t]);
-	}
+	m->outside.nr = m->processes.nr = 0;
+	for (uint32_t i = 0; !err && i < pids->nr; i++)
+		err = look_at(m, pids->pids[i]);
 	return err;
 }
 
 int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char *dir, const struct match_pids *pids,
 		  struct journal *j)
 {
-	struct move m = { .root = root, .dir = dir, .mount = mount, .j = j,
-			  .file = mount->version == 2 ? "cgroup.procs" : "tasks" };
+	struct move m = { .root = root, .dir = dir, .mount = mount, .j = j };
 	int err = 0, moved = 0, quiet = 0;
 
 	for (int i = 0; !err && quiet < 2; i++) {
@@ -234,25 +272,31 @@ int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char
 		err = i < MAX_LOOKS ? look(&m, pids) : -EAGAIN;
 		if (!err && m.outside.nr)
 			err = journal_sync(j);
-		for (size_t o = 0; !err && o < m.outside.nr; o++)
-			err = move_one(dir, m.file, m.outside.ids[o], &moved);
+		for (size_t p = 0; !err && p < m.processes.nr; p++)
+			err = move_one(dir, "cgroup.procs", m.processes.ids[p], &moved);
 		quiet = moved == before ? quiet + 1 : 0;
 	}
 	free(m.members.ids);
 	free(m.threads.ids);
 	free(m.outside.ids);
+	free(m.processes.ids);
 	return err ? err : moved;
 }
 
+struct move_out {
+	const char *root, *dir, *home;
+	const struct journal_entry *entries;
+	size_t nr_entries;
+};
+
 static const char *find_entry(const char *root, const char *dir, pid_t tid, const struct journal_entry *entries, size_t nr)
 {
-	uint64_t start;
-	pid_t parent;
+	struct stat_line line;
 
-	if (read_stat(root, tid, &parent, &start))
+	if (read_stat(root, tid, &line))
 		return NULL;
 	for (size_t i = 0; i < nr; i++)
-		if (entries[i].kind == JOURNAL_TASK && entries[i].tid == tid && entries[i].start == start &&
+		if (entries[i].kind == JOURNAL_TASK && entries[i].tid == tid && entries[i].start == line.start &&
 		    !strcmp(entries[i].path, dir))
 			return entries[i].text;
 	return NULL;
@@ -264,36 +308,65 @@ static const char *find_origin(const char *root, const char *dir, pid_t tid, con
 	pid_t id = read_process(root, tid);
 
 	for (int i = 0; !origin && id > 1 && i < MAX_ANCESTORS; i++) {
-		uint64_t start;
-		pid_t parent;
+		struct stat_line line;
 
 		origin = find_entry(root, dir, id, entries, nr);
-		if (read_stat(root, id, &parent, &start))
+		if (read_stat(root, id, &line))
 			break;
-		id = parent;
+		id = line.parent;
 	}
 	return origin;
+}
+
+/* Processes as a whole. */
+static int move_processes(struct move_out *m, int *moved)
+{
+	struct ids members = { 0 };
+	int err = read_members(m->dir, "cgroup.procs", &members);
+
+	for (size_t i = 0; !err && i < members.nr; i++) {
+		const char *origin = find_origin(m->root, m->dir, members.ids[i], m->entries, m->nr_entries);
+
+		err = origin ? move_one(origin, "cgroup.procs", members.ids[i], moved) : -ENOENT;
+		if (err)
+			err = move_one(m->home, "cgroup.procs", members.ids[i], moved);
+	}
+	free(members.ids);
+	return err;
+}
+
+/* Then threads that had been apart from their process, which only version 1 allows.  A group that is gone is no failure. */
+static int move_threads(struct move_out *m, const struct ids *threads, int *moved)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < threads->nr; i++) {
+		pid_t process = read_process(m->root, threads->ids[i]);
+		const char *origin = find_entry(m->root, m->dir, threads->ids[i], m->entries, m->nr_entries);
+		const char *others = find_entry(m->root, m->dir, process, m->entries, m->nr_entries);
+
+		if (origin && others && strcmp(origin, others))
+			err = move_one(origin, "tasks", threads->ids[i], moved);
+		if (err == -ENOENT)
+			err = 0;
+	}
+	return err;
 }
 
 int tasks_move_out(const char *root, const char *dir, const char *home, const struct journal_entry *entries,
 		   size_t nr_entries)
 {
-	char path[KNOB_PATH_SIZE + 16];
-	struct ids members = { 0 };
-	const char *file;
-	int err, moved = 0;
+	struct move_out m = { .root = root, .dir = dir, .home = home, .entries = entries, .nr_entries = nr_entries };
+	struct ids threads = { 0 };
+	int moved = 0, err = read_members(dir, "tasks", &threads);
 
-	snprintf(path, sizeof(path), "%s/tasks", dir);
-	file = access(path, F_OK) ? "cgroup.procs" : "tasks"; /* version 2 has no `tasks` */
-	err = read_members(dir, file, &members);
-	for (size_t m = 0; !err && m < members.nr; m++) {
-		const char *origin = find_origin(root, dir, members.ids[m], entries, nr_entries);
-
-		err = origin ? move_one(origin, file, members.ids[m], &moved) : -ENOENT;
-		if (err)
-			err = move_one(home, file, members.ids[m], &moved);
-	}
-	free(members.ids);
+	if (err == -ENOENT) /* version 2, or no such group */
+		err = 0;
+	if (!err)
+		err = move_processes(&m, &moved);
+	if (!err)
+		err = move_threads(&m, &threads, &moved);
+	free(threads.ids);
 	return err ? err : moved;
 }
 
@@ -307,14 +380,13 @@ int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, cons
 	for (uint32_t i = 0; i < pids->nr && !err; i++) {
 		err = read_threads(root, pids->pids[i], &threads);
 		for (size_t t = 0; t < threads.nr && !err; t++) {
-			uint64_t start;
-			pid_t parent;
+			struct stat_line line;
 
-			if (read_stat(root, threads.ids[t], &parent, &start))
+			if (read_stat(root, threads.ids[t], &line))
 				continue;
 			err = cgroup_read_task(root, mount, threads.ids[t], dir, sizeof(dir));
 			if (!err && !is_ours(mount, dir))
-				err = affinity_note(threads.ids[t], start, dir, j);
+				err = affinity_note(threads.ids[t], line.start, dir, j);
 			if (err == -ESRCH)
 				err = 0;
 		}
@@ -325,10 +397,9 @@ int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, cons
 
 bool tasks_is_alive(const char *root, pid_t tid, uint64_t start)
 {
-	uint64_t started;
-	pid_t parent;
+	struct stat_line line;
 
-	return !read_stat(root, tid, &parent, &started) && started == start;
+	return !read_stat(root, tid, &line) && line.start == start;
 }
 
 uint64_t tasks_cpu_ns(const char *root, const struct match_pids *pids)

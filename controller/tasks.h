@@ -13,9 +13,9 @@
 #include "match.h"
 
 /*
- * Moves every thread of `pids` that is not inside into `dir`, journalling where it was.  Looks again until two looks in a
- * row find nobody outside, because threads are born meanwhile.  Vanished tasks, and kernel threads that the kernel will
- * not move, are skipped.  Returns how many were moved, or negative errno; -EAGAIN: threads are born faster than we move.
+ * Moves every process of `pids` with a thread that is not inside into `dir`, journalling where each thread was.  Looks
+ * again until two looks in a row find nobody outside.  Vanished tasks, and kernel threads that the kernel will not move,
+ * are skipped.  Returns how many processes were moved, or negative errno; -EAGAIN: there was always somebody outside.
  */
 int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char *dir, const struct match_pids *pids,
 		  struct journal *j);
@@ -32,6 +32,8 @@ int tasks_move_out(const char *root, const char *dir, const char *home, const st
  */
 int tasks_find_group(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids, char *ret_dir,
 		     size_t size);
+/* Processes that are in a group itself, not below it.  -E2BIG: more than MATCH_MAX_PIDS. */
+int tasks_read_processes(const char *dir, struct match_pids *ret);
 /* Journals the masks of threads that pinned themselves, unless they are in a group of ours; `mount` is of the cpusets. */
 int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids,
 			struct journal *j);
