@@ -58,6 +58,7 @@ plant_o  := $(call obj,experiments/plant/*.c experiments/common/profile.c)
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
 libs_hotel-search := -lgrpc -lgpr -lm -lpthread
 libs_ebee-watch := -lbpf -lelf -lz
+libs_naive := -lbpf -lelf -lz
 libs_parties-load := -lgrpc -lgpr -ljansson -lm -lpthread
 program_o = $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/$(1)/*.c experiments/common/*.c))
 
@@ -72,7 +73,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo check check-all sim purity clean help install tests fuzzers
+.PHONY: all deps demo check check-all check-cases sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -81,6 +82,7 @@ help:
 	@echo 'deps           install the Debian packages that are missing (as root)'
 	@echo 'demo           the main job on real services: load ramp, controller, figure (as root)'
 	@echo 'check          build and pass every test          check-all   the same with the full numbers'
+	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
 
@@ -171,6 +173,16 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
 tests: $(unit_tests) $(bpf_tests)
+
+# Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
+cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
+cases_o := $(call obj,tests/cases/common/*.c)
+$(BUILD)/cases/%: $(BUILD)/tests/cases/%.o $(cases_o)
+	$(call say,CASES,$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $^ -ljansson -lssl -lcrypto -lpthread -o $@
+check-cases: $(cases) $(BUILD)/parties $(BUILD)/naive $(BUILD)/hotel-search $(BUILD)/parties-load
+	$(Q)BUILD=$(BUILD) tests/cases/run
 
 # libFuzzer needs clang; the library code is compiled in, so that coverage reaches it.
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard controller/*.c policies/*.c metrics/*.c experiments/plant/*.c) \
