@@ -20,7 +20,8 @@ static int parse_options(const char **file, int argc, char **argv)
 		{ "config", 'c', "FILE", OPTION_STRING, file, "the configuration (required)" },
 	};
 	const struct option_table table = {
-		"check", "-c FILE", "Prints the effective configuration, or what is wrong with it and where", specs, 1, 0, 0,
+		"check", "-c FILE", "Prints the effective configuration, or what is wrong with it and where", specs, 1,
+		0, 0,
 	};
 	int rc = options_parse(&table, argc, argv);
 
@@ -53,7 +54,8 @@ int cmd_check(int argc, char **argv)
 	}
 	rc = topology_read("", &topology);
 	if (rc) {
-		fprintf(stderr, "parties check: the topology below /sys/devices/system/cpu: %s; is /sys mounted?\n", strerror(-rc));
+		fprintf(stderr, "parties check: the topology below /sys/devices/system/cpu: %s; is /sys mounted?\n",
+			strerror(-rc));
 		return EXIT_UNABLE;
 	}
 	if (match_check("", &config, assignable_cores(&config, &topology), error, sizeof(error))) {

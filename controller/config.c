@@ -102,8 +102,8 @@ static int section_end(struct parser *p)
 {
 	for (int i = 0; i < PARAM_COUNT; i++)
 		if (params[i].section == p->section && !params[i].standard && !p->seen[i])
-			return fail(p, p->section_line, params[i].key, "missing in %s: write %s = %s", p->label, params[i].key,
-				    params[i].form);
+			return fail(p, p->section_line, params[i].key, "missing in %s: write %s = %s", p->label,
+				    params[i].key, params[i].form);
 	return 0;
 }
 
@@ -315,7 +315,8 @@ int config_parse(const char *file, const char *text, size_t length, struct confi
 		fail(&p, bad_line, *p.label ? p.label : "line", "neither 'key = value' nor '[section]'");
 	section_end(&p);
 	if (!config.nr_services)
-		fail(&p, p.line + !p.line, "[service]", "no service at all: write [service NAME] with match and target");
+		fail(&p, p.line + !p.line, "[service]",
+		     "no service at all: write [service NAME] with match and target");
 	if (p.failed)
 		return -EINVAL;
 	*ret = config;
@@ -359,7 +360,8 @@ static void print_section(FILE *out, unsigned int section, const char *name, con
 {
 	char value[CONFIG_PATH_SIZE + 16];
 
-	fprintf(out, "%s[%s%s%s]\n", section == PARAM_CONTROLLER ? "" : "\n", param_section_name(section), *name ? " " : "", name);
+	fprintf(out, "%s[%s%s%s]\n", section == PARAM_CONTROLLER ? "" : "\n", param_section_name(section),
+		*name ? " " : "", name);
 	for (int i = 0; i < PARAM_COUNT; i++) {
 		if (params[i].section != section)
 			continue;
@@ -410,7 +412,8 @@ static void print_item(FILE *out, const struct param *param)
 void config_print_reference(FILE *out)
 {
 	for (unsigned int section = 0; section < PARAM_NR_SECTIONS; section++) {
-		fprintf(out, ".Ss [%s%s]\n.Bl -tag -width Ds\n", param_section_name(section), section == PARAM_CONTROLLER ? "" : " NAME");
+		fprintf(out, ".Ss [%s%s]\n.Bl -tag -width Ds\n", param_section_name(section),
+			section == PARAM_CONTROLLER ? "" : " NAME");
 		for (int i = 0; i < PARAM_COUNT; i++)
 			if (params[i].section == section)
 				print_item(out, &params[i]);

@@ -24,11 +24,12 @@ enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static int print_help(void)
 {
 	printf("usage: parties COMMAND [OPTION]...\n"
-	       "Meets the tail latency targets of the services on one machine by moving cores and speed between them.\n\n");
+	       "Meets the tail latency targets of one machine's services by moving cores and speed between them.\n\n");
 	for (int i = 0; i < NR_COMMANDS; i++)
 		printf("  %-10s %s\n", commands[i].name, commands[i].purpose);
 	printf("\n`parties COMMAND --help` lists a command's options; `parties --version` prints the version.\n"
-	       "Exit codes: 0 ok, 1 ran and failed, 2 usage or configuration, 3 this machine cannot, 4 restored after an error.\n");
+	       "Exit codes: 0 ok, 1 ran and failed, 2 usage or configuration, 3 this machine cannot,\n"
+	       "4 restored after an error.\n");
 	return EXIT_OK;
 }
 

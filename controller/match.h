@@ -24,12 +24,13 @@ struct match_pids {
  */
 int match_resolve(const char *root, const struct match *match, struct match_pids *ret);
 
-/* What such an error means for this match and what to do: "nobody listens on port 8082; start the service first ...". */
+/* What such an error means for this match and what to do: "nobody listens on port 8082; start the service ...". */
 void match_explain(const struct match *match, int error, char *buf, size_t size);
 
 /*
  * Resolves every service and batch of `config` and checks what a file alone cannot show: nothing matches, two claim one
- * process, our own process claimed, floors that do not fit `nr_cores`.  0, or -EINVAL with "file:line: key: reason; remedy" in `error`.
+ * process, our own process claimed, floors that do not fit `nr_cores`.  0, or -EINVAL with
+ * "file:line: key: reason; remedy" in `error`.
  */
 int match_check(const char *root, const struct config *config, uint32_t nr_cores, char *error, size_t error_size);
 

@@ -65,10 +65,12 @@ static void explain_nothing(const struct match *match, char *buf, size_t size)
 		snprintf(buf, size, "pid %u does not exist; start the service first or correct the pid", match->number);
 		break;
 	case MATCH_PORT:
-		snprintf(buf, size, "nobody listens on port %u; start the service first or correct the port", match->number);
+		snprintf(buf, size, "nobody listens on port %u; start the service first or correct the port",
+			 match->number);
 		break;
 	case MATCH_CGROUP:
-		snprintf(buf, size, "no process is in cgroup %s; start the work there first or correct the path", match->text);
+		snprintf(buf, size, "no process is in cgroup %s; start the work there first or correct the path",
+			 match->text);
 		break;
 	case MATCH_UNIT:
 		snprintf(buf, size, "unit %s has no process; start it first or correct the name", match->text);
@@ -161,8 +163,8 @@ static int check_not_self(struct check *c, const struct group *g)
 
 	if (i < 0 || !c->scan.chosen[i])
 		return 0;
-	return fail(c, g->line, "match", "%s '%s' claims parties itself (pid %d) or what it was started from; match more narrowly",
-		    g->kind, g->name, self);
+	return fail(c, g->line, "match", "%s '%s' claims parties itself (pid %d) or what it was started from; "
+		    "match more narrowly", g->kind, g->name, self);
 }
 
 static int check_claims(struct check *c, uint32_t index, const struct group *g)
@@ -177,8 +179,9 @@ static int check_claims(struct check *c, uint32_t index, const struct group *g)
 		if (c->owner[i]) {
 			struct group other = group_at(c->config, c->owner[i] - 1);
 
-			return fail(c, g->line, "match", "%s '%s' and %s '%s' both claim pid %d (%s); give each its own processes",
-				    other.kind, other.name, g->kind, g->name, p->list[i].pid, comm_of(c, i, comm));
+			return fail(c, g->line, "match", "%s '%s' and %s '%s' both claim pid %d (%s); "
+				    "give each its own processes", other.kind, other.name, g->kind, g->name,
+				    p->list[i].pid, comm_of(c, i, comm));
 		}
 		c->owner[i] = index + 1;
 		if (++nr > MATCH_MAX_PIDS)
@@ -217,7 +220,8 @@ static int check_floors(struct check *c, uint32_t nr_cores)
 	if (sum <= nr_cores)
 		return 0;
 	return fail(c, config->services[last].line, "cores",
-		    "floors need %u cores, this machine has %u to give; lower a floor or take a service away", sum, nr_cores);
+		    "floors need %u cores, this machine has %u to give; lower a floor or take a service away", sum,
+		    nr_cores);
 }
 
 int match_check(const char *root, const struct config *config, uint32_t nr_cores, char *error, size_t error_size)

@@ -86,7 +86,8 @@ static int error_unknown(const struct option_table *table, const char *word, siz
 		for (uint32_t i = 0; i < table->nr_specs; i++)
 			nearest_offer(&nearest, table->specs[i].name);
 	if (nearest.best)
-		return options_error(table, "unknown option '%.*s', did you mean '--%s'?", (int)length, word, nearest.best);
+		return options_error(table, "unknown option '%.*s', did you mean '--%s'?", (int)length, word,
+				     nearest.best);
 	return options_error(table, "unknown option '%.*s'", (int)length, word);
 }
 

@@ -32,11 +32,12 @@ const struct param params[PARAM_COUNT] = {
 	  "number", "CPUs left to interrupts and housekeeping, lowest numbers first, as whole cores." },
 	{ PARAM_CONTROLLER, "seed", PARAM_U64, offsetof(struct config, seed), 0, UINT64_MAX, "1", "number",
 	  "Start of the random generator: the same seed and the same windows give the same decisions." },
-	{ PARAM_CONTROLLER, "infeasible_hook", PARAM_PROGRAM, offsetof(struct config, infeasible_hook), 0, 0, "", "path",
-	  "Program to start when the targets cannot be met together for a minute.\n"
+	{ PARAM_CONTROLLER, "infeasible_hook", PARAM_PROGRAM, offsetof(struct config, infeasible_hook), 0, 0, "",
+	  "path", "Program to start when the targets cannot be met together for a minute.\n"
 	  "Empty for none." },
 	{ PARAM_SERVICE, "match", PARAM_MATCH, offsetof(struct config_service, match), 0, 0, NULL,
-	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME", "The service's processes; their descendants belong to it." },
+	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME",
+	  "The service's processes; their descendants belong to it." },
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
 	{ PARAM_SERVICE, "lifecycle", PARAM_CHOICE, offsetof(struct config_service, lifecycle), 0, 0, "exchange",
@@ -44,7 +45,8 @@ const struct param params[PARAM_COUNT] = {
 	  "When a request is over: with its answer, however many share a connection, or with its connection.\n"
 	  "The second is for clients that make one connection per request, over HTTP/2 or TLS too." },
 	{ PARAM_SERVICE, "cores", PARAM_CORES, 0, 1, TOPOLOGY_MAX_CORES, "1..", "N | MIN..MAX | MIN..",
-	  "Fewest and most physical cores the service may own; one number fixes them, no maximum means all there are." },
+	  "Fewest and most physical cores the service may own.\n"
+	  "One number fixes them; without a maximum all there are may be its." },
 	{ PARAM_BATCH, "match", PARAM_MATCH, offsetof(struct config_batch, match), 0, 0, NULL,
 	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME",
 	  "Processes of best-effort work, which gets the cores no service needs." },
@@ -325,7 +327,8 @@ static int parse_cores(const struct param *param, const char *text, struct confi
 	else if (dots[2] && parse_number(dots + 2, param->min, param->max, &max, reason))
 		return -EINVAL;
 	if (max && max < min)
-		return REASON("floor %" PRIu64 " is above ceiling %" PRIu64 ": write the smaller number first", min, max);
+		return REASON("floor %" PRIu64 " is above ceiling %" PRIu64 ": write the smaller number first", min,
+			      max);
 	ret->cores_min = min;
 	ret->cores_max = max;
 	return 0;

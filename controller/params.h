@@ -14,7 +14,7 @@ enum param_type {
 	PARAM_POLICY,   /* char[CONFIG_NAME_SIZE]: a name policy_find knows */
 	PARAM_DURATION, /* uint64_t ns within bounds */
 	PARAM_FEEDBACK, /* one word is accepted; nothing is stored */
-	PARAM_CHOICE,   /* an enum of config.h: the place of the word in `form`, whose words stand in the enum's order */
+	PARAM_CHOICE,   /* an enum of config.h: the place of the word in `form`, which has the enum's order */
 	PARAM_U32,
 	PARAM_U64,
 	PARAM_PROGRAM,  /* char[CONFIG_PATH_SIZE]: an absolute path, or "" */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * procfs.c - one pass over /proc: processes and their parents, listening sockets and who holds them.  Port: system calls
- * and plain buffers only, since opendir and stdio would allocate.  What a match means is match.c's.
+ * procfs.c - one pass over /proc: processes and their parents, listening sockets and who holds them.  Port: system
+ * calls and plain buffers only, since opendir and stdio would allocate.  What a match means is match.c's.
  */
 #include "procfs.h"
 

@@ -1,69 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_config.c - what a configuration file may say, what it may not, and the words of every refusal.
+ * test_config.c - lines, sections and keys of a configuration file, and the words of every refusal.
  * `test_config --reference` prints the part of parties.conf.5 that is generated.
  */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "config.h"
+#include "fixtures/config_text.h"
 #include "fixtures/tree.h"
-#include "params.h"
-
-#define SERVICE "[service a]\nmatch = pid:1\ntarget = p99 < 25ms\n"
-
-static struct config config;
-static char error[512];
-
-static int parse(const char *text)
-{
-	memset(&config, 0xa5, sizeof(config));
-	error[0] = '\0';
-	return config_parse("t.conf", text, strlen(text), &config, error, sizeof(error));
-}
-
-static void accepts(const char *text)
-{
-	if (parse(text))
-		fail_msg("refused: %s", error);
-}
-
-static void refuses(const char *text, const char *message)
-{
-	static struct config untouched;
-
-	memset(&untouched, 0xa5, sizeof(untouched));
-	assert_int_equal(parse(text), -EINVAL);
-	assert_string_equal(error, message);
-	assert_memory_equal(&config, &untouched, sizeof(config));
-}
-
-/* The value stands on line 2 of a [controller]. */
-static void refuses_value(const char *key, const char *value, const char *reason)
-{
-	char text[512], message[512];
-
-	snprintf(text, sizeof(text), "[controller]\n%s = %s\n" SERVICE, key, value);
-	snprintf(message, sizeof(message), "t.conf:2: %s: %s", key, reason);
-	refuses(text, message);
-}
-
-/* The value stands on line 4 of a [service]; a second service before it keeps required keys out of the way. */
-static void refuses_service(const char *key, const char *value, const char *reason)
-{
-	char text[768], message[768];
-
-	snprintf(text, sizeof(text), SERVICE "[service b]\n%s = %s\n", key, value);
-	snprintf(message, sizeof(message), "t.conf:5: %s: %s", key, reason);
-	refuses(text, message);
-}
 
 static char *printed(const struct config *c)
 {
@@ -121,89 +71,16 @@ static void what_is_not_said_has_its_default(void **state)
 	assert_int_equal(config.nr_batches, 0);
 }
 
-static void every_kind_of_match_is_read(void **state)
-{
-	const struct match *match = &config.services[0].match;
-
-	(void)state;
-	accepts("[service a]\nmatch=pid:4194304\ntarget=p50<1us\n");
-	assert_int_equal(match->kind, MATCH_PID);
-	assert_int_equal(match->number, 4194304);
-	accepts("[service a]\nmatch=unit:nginx.service\ntarget=p50<1us\n");
-	assert_int_equal(match->kind, MATCH_UNIT);
-	assert_string_equal(match->text, "nginx.service");
-	accepts("[service a]\nmatch=exe:/opt/a b:c\ntarget=p50<1us\n");
-	assert_int_equal(match->kind, MATCH_EXE);
-	assert_string_equal(match->text, "/opt/a b:c");
-	accepts("[service a]\nmatch=cgroup:/a/.lxc/b..c\ntarget=p50<1us\n");
-	assert_string_equal(match->text, "/a/.lxc/b..c");
-}
-
-static void targets_name_percentile_and_latency(void **state)
-{
-	(void)state;
-	accepts("[service a]\nmatch=pid:1\ntarget=p99.9<1.5s\n");
-	assert_int_equal(config.services[0].percentile_permille, 999);
-	assert_int_equal(config.services[0].target_ns, 1500000000);
-	accepts("[service a]\nmatch=pid:1\ntarget = p50   <   100s\n");
-	assert_int_equal(config.services[0].percentile_permille, 500);
-}
-
-static void cores_are_a_number_or_a_range(void **state)
-{
-	(void)state;
-	accepts(SERVICE "cores = 2\n");
-	assert_int_equal(config.services[0].cores_min, 2);
-	assert_int_equal(config.services[0].cores_max, 2);
-	accepts(SERVICE "cores = 3..\n");
-	assert_int_equal(config.services[0].cores_min, 3);
-	assert_int_equal(config.services[0].cores_max, 0);
-}
-
-static void durations_are_exact_and_need_a_unit(void **state)
-{
-	uint64_t ns = 7;
-
-	(void)state;
-	assert_int_equal(config_parse_duration("25ms", &ns), 0);
-	assert_int_equal(ns, 25000000);
-	assert_int_equal(config_parse_duration("1.5s", &ns), 0);
-	assert_int_equal(ns, 1500000000);
-	assert_int_equal(config_parse_duration("600us", &ns), 0);
-	assert_int_equal(ns, 600000);
-	assert_int_equal(config_parse_duration("0.25m", &ns), 0);
-	assert_int_equal(ns, 15000000000);
-	assert_int_equal(config_parse_duration("0.001us", &ns), 0);
-	assert_int_equal(ns, 1);
-	assert_int_equal(config_parse_duration("1.000000001s", &ns), 0);
-	assert_int_equal(ns, 1000000001);
-	assert_int_equal(config_parse_duration("1.50000000000000s", &ns), 0);
-	ns = 7;
-	assert_int_equal(config_parse_duration("25", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("ms", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("1.ms", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration(".5s", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("-1s", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("1 s", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("1ms ", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("0x1s", &ns), -EINVAL);
-	assert_int_equal(config_parse_duration("0.0001us", &ns), -ERANGE);
-	assert_int_equal(config_parse_duration("1.0000000001s", &ns), -ERANGE);
-	assert_int_equal(config_parse_duration("0.000000000001m", &ns), -ERANGE);
-	assert_int_equal(config_parse_duration("99999999999999999999s", &ns), -ERANGE);
-	assert_int_equal(config_parse_duration("400000000000m", &ns), -ERANGE);
-	assert_int_equal(ns, 7);
-}
-
 static void printing_and_loading_again_changes_nothing(void **state)
 {
 	static struct config first;
 	char *text, *again;
 
 	(void)state;
-	accepts("[batch z]\nmatch = exe:be-job\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = 2..2\nlifecycle = connection\n"
-		"[controller]\ninterval = 1.25s\nspeed = none\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = 4..\n");
+	accepts("[batch z]\nmatch = exe:be-job\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = "
+		"2..2\nlifecycle = connection\n"
+		"[controller]\ninterval = 1.25s\nspeed = none\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = "
+		"4..\n");
 	first = config;
 	text = printed(&first);
 	accepts(text);
@@ -239,7 +116,8 @@ static void sections_must_be_known_and_named(void **state)
 {
 	(void)state;
 	refuses("[serivce a]\n", "t.conf:1: [serivce a]: unknown section, did you mean 'service'?");
-	refuses("\n[xyzzy]\n", "t.conf:2: [xyzzy]: unknown section: write [controller], [service NAME] or [batch NAME]");
+	refuses("\n[xyzzy]\n",
+		"t.conf:2: [xyzzy]: unknown section: write [controller], [service NAME] or [batch NAME]");
 	refuses("[]\n", "t.conf:1: []: unknown section: write [controller], [service NAME] or [batch NAME]");
 	refuses("[service]\n", "t.conf:1: [service]: a name is missing: write for example [service search]");
 	refuses("[service a b]\n", "t.conf:1: [service a b]: a name is one word");
@@ -281,7 +159,8 @@ static void keys_must_be_known_where_they_stand(void **state)
 	refuses(SERVICE "tagret = p99 < 1ms\n", "t.conf:4: tagret: unknown key in [service a], did you mean 'target'?");
 	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match");
 	refuses("[batch b]\nMatch = pid:1\n", "t.conf:2: Match: unknown key in [batch b], did you mean 'match'?");
-	refuses("[service b]\nxyzzy = 1\n", "t.conf:2: xyzzy: unknown key in [service b]; known: match, target, lifecycle, cores");
+	refuses("[service b]\nxyzzy = 1\n",
+		"t.conf:2: xyzzy: unknown key in [service b]; known: match, target, lifecycle, cores");
 	refuses(SERVICE "cores\n", "t.conf:4: [service a]: neither 'key = value' nor '[section]'");
 	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, lifecycle, cores");
 }
@@ -296,105 +175,8 @@ static void required_keys_are_missed_at_their_section(void **state)
 	refuses(SERVICE "[batch b]\n", "t.conf:4: match: missing in [batch b]: write match = "
 				       "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME");
 	refuses("", "t.conf:1: [service]: no service at all: write [service NAME] with match and target");
-	refuses("[controller]\n\n", "t.conf:2: [service]: no service at all: write [service NAME] with match and target");
-}
-
-static void durations_out_of_shape_say_what_to_write(void **state)
-{
-	(void)state;
-	refuses_value("interval", "25", "unit missing: write 25ms or 25us");
-	refuses_value("interval", "1.5", "unit missing: write 1.5ms or 1.5us");
-	refuses_value("interval", "9ms", "9ms is out of range: 10ms to 10s");
-	refuses_value("interval", "10.000000001s", "10.000000001s is out of range: 10ms to 10s");
-	refuses_value("interval", "1h", "'1h' is not a duration: write a number and us, ms, s or m, for example 25ms");
-	refuses_value("interval", "", "'' is not a duration: write a number and us, ms, s or m, for example 25ms");
-	accepts("[controller]\ninterval = 10ms\n" SERVICE);
-	accepts("[controller]\ninterval = 10s\n" SERVICE);
-}
-
-static void an_unknown_policy_is_answered_with_the_known(void **state)
-{
-	char reason[256] = "unknown policy 'partys'; known:";
-	const char *name;
-
-	(void)state;
-	for (unsigned int i = 0; (name = policy_name(i)); i++)
-		snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), "%s %s", i ? "," : "", name);
-	refuses_value("policy", "partys", reason);
-}
-
-static void controller_values_are_bounded(void **state)
-{
-	(void)state;
-	refuses_value("feedback", "client", "'client' is not supported: latency is measured in the kernel only, write bpf");
-	refuses_value("feedback", "both", "'both' is not supported: latency is measured in the kernel only, write bpf");
-	refuses_value("feedback", "ebpf", "'ebpf' is not known: write bpf");
-	refuses_value("speed", "turbo", "'turbo' is not known: write auto | cpufreq | bandwidth | none");
-	refuses_value("reserved", "-1", "'-1' is not a whole number");
-	refuses_value("reserved", "1024", "1024 is out of range: 0 to 1023");
-	refuses_value("seed", "0x1", "'0x1' is not a whole number");
-	refuses_value("seed", "18446744073709551616", "18446744073709551616 is out of range: 0 to 18446744073709551615");
-	refuses_value("infeasible_hook", "logger", "'logger' is not an absolute path");
-	refuses_value("infeasible_hook", "/nonexistent/x", "'/nonexistent/x' cannot be started: No such file or directory");
-}
-
-static void matches_out_of_shape_say_what_to_write(void **state)
-{
-	const char *kinds = "says no kind: write pid:N, port:N, cgroup:PATH, unit:NAME or exe:NAME";
-	char text[512];
-
-	(void)state;
-	snprintf(text, sizeof(text), "'8082' %s", kinds);
-	refuses_service("match", "8082", text);
-	snprintf(text, sizeof(text), "'ports:8082' %s", kinds);
-	refuses_service("match", "ports:8082", text);
-	snprintf(text, sizeof(text), "'' %s", kinds);
-	refuses_service("match", "", text);
-	refuses_service("match", "port:0", "0 is out of range: 1 to 65535");
-	refuses_service("match", "port:65536", "65536 is out of range: 1 to 65535");
-	refuses_service("match", "port:http", "'http' is not a whole number");
-	refuses_service("match", "pid:0", "0 is out of range: 1 to 4194304");
-	refuses_service("match", "pid:4194305", "4194305 is out of range: 1 to 4194304");
-	refuses_service("match", "exe:", "nothing stands after the ':'");
-	refuses_service("match", "cgroup:batch",
-			"a cgroup is written from its root and below it, for example cgroup:/batch");
-	refuses_service("match", "cgroup:/", "a cgroup is written from its root and below it, for example cgroup:/batch");
-	refuses_service("match", "cgroup:/a/../b", "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
-	refuses_service("match", "cgroup:/a//b", "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
-	refuses_service("match", "cgroup:/a/", "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
-	refuses_service("match", "unit:a/b", "a unit name has no '/'");
-	memset(text, 'x', 256 + 4);
-	memcpy(text, "exe:", 4);
-	text[4 + 256] = '\0';
-	refuses_service("match", text, "longer than 255 bytes");
-}
-
-static void targets_out_of_shape_say_what_to_write(void **state)
-{
-	(void)state;
-	refuses_service("target", "p99 < 0ms",
-			"a target of zero can never be met: write the latency to keep, for example p99 < 25ms");
-	refuses_service("target", "p99 < 25", "unit missing: write 25ms or 25us");
-	refuses_service("target", "p99 < 101s", "101s is out of range: 1us to 100s");
-	refuses_service("target", "p99 < 0.5us", "0.5us is out of range: 1us to 100s");
-	refuses_service("target", "p49 < 1ms", "'p49' is not a percentile: write p50 to p99.9");
-	refuses_service("target", "p100 < 1ms", "'p100' is not a percentile: write p50 to p99.9");
-	refuses_service("target", "p99.99 < 1ms", "'p99.99' is not a percentile: write p50 to p99.9");
-	refuses_service("target", "99 < 1ms", "'99' is not a percentile: write p50 to p99.9");
-	refuses_service("target", "p99. < 1ms", "'p99.' is not a percentile: write p50 to p99.9");
-	refuses_service("target", "p99 > 1ms", "'p99 > 1ms' is not a target: write for example p99 < 25ms");
-	refuses_service("target", "25ms", "'25ms' is not a target: write for example p99 < 25ms");
-}
-
-static void core_ranges_out_of_shape_say_what_to_write(void **state)
-{
-	(void)state;
-	refuses_service("cores", "6..1", "floor 6 is above ceiling 1: write the smaller number first");
-	refuses_service("cores", "0..2", "0 is out of range: 1 to 512");
-	refuses_service("cores", "1..513", "513 is out of range: 1 to 512");
-	refuses_service("cores", "..4", "'' is not a whole number");
-	refuses_service("cores", "1-4", "'1-4' is not a whole number");
-	refuses_service("cores", "1...4", "'.4' is not a whole number");
+	refuses("[controller]\n\n",
+		"t.conf:2: [service]: no service at all: write [service NAME] with match and target");
 }
 
 static void the_first_bad_line_wins(void **state)
@@ -402,7 +184,8 @@ static void the_first_bad_line_wins(void **state)
 	(void)state;
 	refuses("[service a]\nmatch = nonsense:1\ntarget = 0\n[what]\n",
 		"t.conf:2: match: 'nonsense:1' says no kind: write pid:N, port:N, cgroup:PATH, unit:NAME or exe:NAME");
-	refuses("[service a]\nfoo bar\nmatch = nonsense:1\n", "t.conf:2: [service a]: neither 'key = value' nor '[section]'");
+	refuses("[service a]\nfoo bar\nmatch = nonsense:1\n",
+		"t.conf:2: [service a]: neither 'key = value' nor '[section]'");
 }
 
 static void there_is_an_end_to_services_and_batches(void **state)
@@ -412,7 +195,8 @@ static void there_is_an_end_to_services_and_batches(void **state)
 
 	(void)state;
 	for (int i = 0; i < POLICY_MAX_SERVICES; i++)
-		length += snprintf(text + length, sizeof(text) - length, "[service s%d]\nmatch=pid:1\ntarget=p50<1us\n", i);
+		length += snprintf(text + length, sizeof(text) - length, "[service s%d]\nmatch=pid:1\ntarget=p50<1us\n",
+				   i);
 	accepts(text);
 	assert_int_equal(config.nr_services, POLICY_MAX_SERVICES);
 	strcat(text, "[service one-more]\n");
@@ -491,7 +275,8 @@ static void files_that_cannot_be_read_say_why(void **state)
 	assert_string_equal(error, expected);
 	memset(long_path, 'x', sizeof(long_path) - 1);
 	long_path[300] = '\0';
-	assert_int_equal(config_parse(long_path, SERVICE, strlen(SERVICE), &config, error, sizeof(error)), -ENAMETOOLONG);
+	assert_int_equal(config_parse(long_path, SERVICE, strlen(SERVICE), &config, error, sizeof(error)),
+			 -ENAMETOOLONG);
 }
 
 static void a_file_is_loaded_like_its_text(void **state)
@@ -536,10 +321,6 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_file_is_read_into_plain_values),
 		cmocka_unit_test(what_is_not_said_has_its_default),
-		cmocka_unit_test(every_kind_of_match_is_read),
-		cmocka_unit_test(targets_name_percentile_and_latency),
-		cmocka_unit_test(cores_are_a_number_or_a_range),
-		cmocka_unit_test(durations_are_exact_and_need_a_unit),
 		cmocka_unit_test(printing_and_loading_again_changes_nothing),
 		cmocka_unit_test(the_printed_form_is_the_files_own),
 		cmocka_unit_test(sections_must_be_known_and_named),
@@ -547,12 +328,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_may_stand_twice),
 		cmocka_unit_test(keys_must_be_known_where_they_stand),
 		cmocka_unit_test(required_keys_are_missed_at_their_section),
-		cmocka_unit_test(durations_out_of_shape_say_what_to_write),
-		cmocka_unit_test(an_unknown_policy_is_answered_with_the_known),
-		cmocka_unit_test(controller_values_are_bounded),
-		cmocka_unit_test(matches_out_of_shape_say_what_to_write),
-		cmocka_unit_test(targets_out_of_shape_say_what_to_write),
-		cmocka_unit_test(core_ranges_out_of_shape_say_what_to_write),
 		cmocka_unit_test(the_first_bad_line_wins),
 		cmocka_unit_test(there_is_an_end_to_services_and_batches),
 		cmocka_unit_test(over_long_lines_are_not_cut_silently),

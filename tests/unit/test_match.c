@@ -20,75 +20,12 @@
 
 #include <cmocka.h>
 
-#include "fixtures/tree.h"
+#include "fixtures/process_tree.h"
 #include "match.h"
 
-enum { PORT = 21000, PORT_NOBODY = 21099, KTHREAD = 0x00200000 };
+enum { PORT = 21000, PORT_NOBODY = 21099 };
 
-static char root[TREE_PATH_SIZE];
 static struct match_pids pids;
-static char error[512];
-
-/* --- a tree that stands in for "/" --- */
-
-#define put(text, ...) tree_put(root, text, __VA_ARGS__)
-
-static void put_link(const char *target, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put_link(const char *target, const char *format, ...)
-{
-	char path[512];
-	va_list args;
-	int length = snprintf(path, sizeof(path), "%s/", root);
-
-	va_start(args, format);
-	vsnprintf(path + length, sizeof(path) - length, format, args);
-	va_end(args);
-	assert_int_equal(symlink(target, path), 0);
-}
-
-static void process(int pid, int parent, const char *comm, char status, unsigned int flags)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "%d (%s) %c %d 1 1 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 99 0\n", pid, comm, status, parent, flags);
-	put(text, "proc/%d/stat", pid);
-	snprintf(text, sizeof(text), "%s\n", comm);
-	put(text, "proc/%d/comm", pid);
-}
-
-static void descriptor(int pid, int number, const char *target)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/proc/%d/fd", root, pid);
-	mkdir(path, 0755);
-	put_link(target, "proc/%d/fd/%d", pid, number);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	tree_make(root);
-	process(1, 0, "init", 'S', 0);
-	process(2, 0, "kthreadd", 'S', KTHREAD);
-	process(3, 2, "kworker/0:1", 'I', KTHREAD);
-	process(50, 1, "bash", 'S', 0);
-	process(60, 50, "parties", 'R', 0);
-	put_link("60", "proc/self");
-	process(100, 1, "master", 'S', 0);
-	process(101, 100, "worker) R 7 (x", 'S', 0);
-	process(90, 101, "late", 'S', 0); /* pids wrapped around: a child below its parent */
-	process(102, 100, "defunct", 'Z', 0);
-	process(200, 1, "memcached", 'S', 0);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	tree_remove(root);
-	return 0;
-}
 
 static int resolve(enum match_kind kind, uint32_t number, const char *text)
 {
@@ -137,22 +74,6 @@ static void a_process_whose_first_thread_has_left_is_alive(void **state)
 	put("300 (server) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 99 0\n", "proc/300/stat");
 	assert_int_equal(resolve(MATCH_PID, 300, ""), 0);
 	found(1, 300);
-}
-
-static void listeners_on(int port, int inode4, int inode6)
-{
-	char text[1024];
-
-	snprintf(text, sizeof(text), "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-		 "   0: 0100007F:%04X 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 %d 1 0 100 0 0 10 0\n"
-		 "   1: 0100007F:%04X 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 777 1 0 20 4 30 10 -1\n",
-		 port, inode4, port);
-	put(text, "proc/net/tcp");
-	snprintf(text, sizeof(text), "  sl  local_address                         remote_address                        st\n"
-		 "   0: 00000000000000000000000000000000:%04X 00000000000000000000000000000000:0000 0A 00000000:00000000 "
-		 "00:00000000 00000000     0        0 %d 1 0 100 0 0 10 0\n", port, inode6);
-	if (inode6)
-		put(text, "proc/net/tcp6");
 }
 
 static void a_port_means_who_holds_its_listening_socket(void **state)
@@ -247,11 +168,12 @@ static void an_executable_named_by_a_link_is_followed(void **state)
 static void more_processes_than_a_service_may_have_are_refused(void **state)
 {
 	(void)state;
+	put("1 (child) S 200 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0\n", "child/stat");
 	for (int i = 0; i < MATCH_MAX_PIDS - 1; i++)
-		process(10000 + i, 200, "child", 'S', 0);
+		put_link("../child", "proc/%d", 10000 + i);
 	assert_int_equal(resolve(MATCH_PID, 200, ""), 0);
 	assert_int_equal(pids.nr, MATCH_MAX_PIDS);
-	process(9999, 200, "child", 'S', 0);
+	put_link("../child", "proc/9999");
 	assert_int_equal(resolve(MATCH_PID, 200, ""), -E2BIG);
 }
 
@@ -261,125 +183,6 @@ static void a_missing_proc_is_an_error_not_an_empty_machine(void **state)
 
 	(void)state;
 	assert_int_equal(match_resolve("/nonexistent", &match, &pids), -ENOENT);
-}
-
-/* --- checking --- */
-
-static int check(const char *text, uint32_t nr_cores)
-{
-	static struct config config;
-
-	error[0] = '\0';
-	if (config_parse("demo.conf", text, strlen(text), &config, error, sizeof(error)))
-		fail_msg("%s", error);
-	return match_check(root, &config, nr_cores, error, sizeof(error));
-}
-
-static void refuses(const char *text, const char *message)
-{
-	assert_int_equal(check(text, 8), -EINVAL);
-	assert_string_equal(error, message);
-}
-#define TARGET "target = p99 < 25ms\n"
-
-static void a_configuration_that_fits_passes(void **state)
-{
-	(void)state;
-	assert_int_equal(check("[service a]\nmatch = pid:100\n" TARGET "[service b]\nmatch = pid:200\n" TARGET, 2), 0);
-	assert_string_equal(error, "");
-}
-
-static void a_service_that_is_not_there_is_named_with_a_remedy(void **state)
-{
-	(void)state;
-	listeners_on(8082, 4242, 0);
-	refuses("\n[service a]\n" TARGET "match = pid:4711\n",
-		"demo.conf:2: match: pid 4711 does not exist; start the service first or correct the pid");
-	refuses("[service a]\nmatch = port:8083\n" TARGET,
-		"demo.conf:1: match: nobody listens on port 8083; start the service first or correct the port");
-	refuses("[service a]\nmatch = port:8082\n" TARGET,
-		"demo.conf:1: match: port 8082 has a listener, but its process cannot be seen from here; "
-		"run as root, or match by pid, cgroup or unit");
-	refuses("[service a]\nmatch = exe:nginx\n" TARGET,
-		"demo.conf:1: match: no process runs nginx; start the service first or correct the name");
-	refuses("[service a]\nmatch = cgroup:/x\n" TARGET,
-		"demo.conf:1: match: no process is in cgroup /x; start the work there first or correct the path");
-	refuses("[service a]\nmatch = unit:x\n" TARGET,
-		"demo.conf:1: match: this machine does not run systemd; match by pid, port, cgroup or exe");
-	put("", "run/systemd/system/x");
-	refuses("[service a]\nmatch = unit:x\n" TARGET,
-		"demo.conf:1: match: unit x has no process; start it first or correct the name");
-	refuses("[service a]\nmatch = pid:200\n" TARGET "[batch b]\nmatch = pid:4711\n",
-		"demo.conf:4: match: pid 4711 does not exist; start the service first or correct the pid");
-}
-
-static void pids_that_cannot_serve_are_told_apart(void **state)
-{
-	(void)state;
-	put("", "proc/4242/stat");
-	refuses("[service a]\nmatch = pid:3\n" TARGET, "demo.conf:1: match: pid 3 is a kernel thread; name a process");
-	refuses("[service a]\nmatch = pid:102\n" TARGET,
-		"demo.conf:1: match: pid 102 has ended and waits for its parent; start the service again");
-	refuses("[service a]\nmatch = pid:4242\n" TARGET, "demo.conf:1: match: 4242 is a thread; name its process");
-}
-
-static void two_groups_may_not_claim_one_process(void **state)
-{
-	(void)state;
-	refuses("[service a]\nmatch = pid:200\n" TARGET "[service b]\nmatch = pid:200\n" TARGET,
-		"demo.conf:4: match: service 'a' and service 'b' both claim pid 200 (memcached); give each its own processes");
-	refuses("[service a]\nmatch = pid:100\n" TARGET "[batch b]\nmatch = pid:90\n",
-		"demo.conf:4: match: service 'a' and batch 'b' both claim pid 90 (late); give each its own processes");
-}
-
-static void parties_does_not_steer_itself_or_what_it_runs_under(void **state)
-{
-	(void)state;
-	refuses("[service a]\nmatch = pid:60\n" TARGET,
-		"demo.conf:1: match: service 'a' claims parties itself (pid 60) or what it was started from; match more narrowly");
-	refuses("[service a]\nmatch = pid:200\n" TARGET "[batch b]\nmatch = pid:50\n",
-		"demo.conf:4: match: batch 'b' claims parties itself (pid 60) or what it was started from; match more narrowly");
-	refuses("[service a]\nmatch = pid:1\n" TARGET,
-		"demo.conf:1: match: service 'a' claims parties itself (pid 60) or what it was started from; match more narrowly");
-	put("0::/user\n", "proc/50/cgroup");
-	process(60, 2, "parties", 'R', 0); /* started by something else: 50 is no ancestor now */
-	assert_int_equal(check("[service a]\nmatch = cgroup:/user\n" TARGET, 8), 0);
-}
-
-static void a_proxy_on_the_port_is_named(void **state)
-{
-	(void)state;
-	listeners_on(8082, 4242, 0);
-	process(300, 1, "docker-proxy", 'S', 0);
-	descriptor(300, 4, "socket:[4242]");
-	refuses("[service a]\nmatch = port:8082\n" TARGET,
-		"demo.conf:1: match: port 8082 is held by pid 300 (docker-proxy), which only forwards; "
-		"match the process behind it by pid or cgroup");
-}
-
-static void floors_must_fit_the_machine(void **state)
-{
-	const char *text = "[service a]\nmatch = pid:100\n" TARGET "cores = 2..4\n[service b]\nmatch = pid:200\n" TARGET;
-
-	(void)state;
-	assert_int_equal(check(text, 3), 0);
-	assert_int_equal(check(text, 2), -EINVAL);
-	assert_string_equal(error, "demo.conf:5: cores: floors need 3 cores, this machine has 2 to give; "
-				   "lower a floor or take a service away");
-	assert_int_equal(check(text, 1), -EINVAL);
-	assert_string_equal(error, "demo.conf:1: cores: floors need 3 cores, this machine has 1 to give; "
-				   "lower a floor or take a service away");
-}
-
-static void without_proc_the_check_says_so(void **state)
-{
-	static struct config config;
-	const char *text = "[service a]\nmatch = pid:1\n" TARGET;
-
-	(void)state;
-	assert_int_equal(config_parse("demo.conf", text, strlen(text), &config, error, sizeof(error)), 0);
-	assert_int_equal(match_check("/nonexistent", &config, 1, error, sizeof(error)), -EINVAL);
-	assert_string_equal(error, "/nonexistent/proc: cannot be read: No such file or directory; is it mounted?");
 }
 
 /* --- this machine --- */
@@ -392,7 +195,9 @@ struct server {
 
 static int listen_on(int family, uint16_t port)
 {
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in v4 = { .sin_family = AF_INET,
+				  .sin_port = htons(port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_loopback };
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, rc;
 
@@ -510,23 +315,6 @@ static void our_own_executable_and_pid_are_found_here(void **state)
 	assert_int_equal(match_resolve("", &port, &pids), -ENOENT);
 }
 
-static void the_check_refuses_our_parent_here(void **state)
-{
-	static struct config config;
-	char text[128], start[128];
-
-	(void)state;
-	if (getppid() < 2)
-		skip(); /* nobody started us */
-	snprintf(text, sizeof(text), "[service a]\nmatch = pid:%d\n" TARGET, getppid());
-	assert_int_equal(config_parse("demo.conf", text, strlen(text), &config, error, sizeof(error)), 0);
-	assert_int_equal(match_check("", &config, 1, error, sizeof(error)), -EINVAL);
-	snprintf(start, sizeof(start), "demo.conf:1: match: service 'a' claims parties itself (pid %d)", getpid());
-	assert_memory_equal(error, start, strlen(start));
-}
-
-#define FAKE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,18 +331,9 @@ int main(void)
 		FAKE(an_executable_named_by_a_link_is_followed),
 		FAKE(more_processes_than_a_service_may_have_are_refused),
 		FAKE(a_missing_proc_is_an_error_not_an_empty_machine),
-		FAKE(a_configuration_that_fits_passes),
-		FAKE(a_service_that_is_not_there_is_named_with_a_remedy),
-		FAKE(pids_that_cannot_serve_are_told_apart),
-		FAKE(two_groups_may_not_claim_one_process),
-		FAKE(parties_does_not_steer_itself_or_what_it_runs_under),
-		FAKE(a_proxy_on_the_port_is_named),
-		FAKE(floors_must_fit_the_machine),
-		FAKE(without_proc_the_check_says_so),
 		cmocka_unit_test(an_ipv4_listener_of_this_machine_is_found),
 		cmocka_unit_test(an_ipv6_listener_of_this_machine_is_found),
 		cmocka_unit_test(our_own_executable_and_pid_are_found_here),
-		cmocka_unit_test(the_check_refuses_our_parent_here),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -72,7 +72,8 @@ static void refused(int nr, const char *message)
 static void every_type_is_stored_in_its_unit(void **state)
 {
 	(void)state;
-	assert_int_equal(PARSE(table, stderr, "-c", "a.conf", "--for", "1.5s", "--seed", "18446744073709551615", "--quiet"), 0);
+	assert_int_equal(
+		PARSE(table, stderr, "-c", "a.conf", "--for", "1.5s", "--seed", "18446744073709551615", "--quiet"), 0);
 	assert_string_equal(got.file, "a.conf");
 	assert_int_equal(got.for_ns, 1500000000);
 	assert_true(got.seed == UINT64_MAX);
@@ -112,7 +113,8 @@ static void a_wrong_option_is_named_with_the_nearest_right_one(void **state)
 	(void)state;
 	refused(PARSE(table, stderr, "--sede=4"),
 		"parties try: unknown option '--sede', did you mean '--seed'?; see parties try --help\n");
-	refused(PARSE(table, stderr, "--nonsense"), "parties try: unknown option '--nonsense'; see parties try --help\n");
+	refused(PARSE(table, stderr, "--nonsense"),
+		"parties try: unknown option '--nonsense'; see parties try --help\n");
 	refused(PARSE(table, stderr, "-x"), "parties try: unknown option '-x'; see parties try --help\n");
 }
 
@@ -126,20 +128,23 @@ static void a_missing_argument_is_named(void **state)
 static void an_argument_nobody_asked_for_is_refused(void **state)
 {
 	(void)state;
-	refused(PARSE(table, stderr, "--quiet=yes"), "parties try: '--quiet' takes no argument; see parties try --help\n");
+	refused(PARSE(table, stderr, "--quiet=yes"),
+		"parties try: '--quiet' takes no argument; see parties try --help\n");
 	refused(PARSE(table, stderr, "a", "b"), "parties try: unexpected operand 'b'; see parties try --help\n");
 }
 
 static void a_missing_operand_shows_the_usage(void **state)
 {
 	(void)state;
-	refused(PARSE(wants_one, stderr, "-q"), "parties one: an operand is missing: parties one WORD; see parties one --help\n");
+	refused(PARSE(wants_one, stderr, "-q"),
+		"parties one: an operand is missing: parties one WORD; see parties one --help\n");
 }
 
 static void values_of_the_wrong_type_are_refused(void **state)
 {
 	(void)state;
-	refused(PARSE(table, stderr, "--seed", "-1"), "parties try: --seed: '-1' is not a number; see parties try --help\n");
+	refused(PARSE(table, stderr, "--seed", "-1"),
+		"parties try: --seed: '-1' is not a number; see parties try --help\n");
 	refused(PARSE(table, stderr, "--seed", "18446744073709551616"),
 		"parties try: --seed: '18446744073709551616' is not a number of 64 bits; see parties try --help\n");
 	refused(PARSE(table, stderr, "--for", "10"),
