@@ -30,10 +30,10 @@ compare() {
 	own $server
 	wait_for_port "$port"
 	watch "$port" "$name"
-	load "$name" --protocol truth --to 127.0.0.1:"$port" --requests 2000 --rate 250 --service-us 5000..40000 "$@"
+	load "$name" --protocol truth --to 127.0.0.1:"$port" --requests 1200 --rate 120 --service-us 20000..80000 "$@"
 	watched "$name"
 	end $server
-	tap_is "$(field requests "$observed")" 2000 "$name: the kernel counted 2000 requests"
+	tap_is "$(field requests "$observed")" 1200 "$name: the kernel counted 1200 requests"
 	within_permille "$(field p50_us "$observed")" "$(field p50_us "$truth")" 20 "$name: p50 is the truth"
 	within_permille "$(field service_p99_us "$observed")" "$(field p99_us "$truth")" 20 "$name: service p99 is the truth"
 	within_permille "$(field p99_us "$observed")" "$(field p99_us "$truth")" 20 "$name: p99 is the truth"
