@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 180
-# What a user gets wrong: the exit code, one line on stderr that says where and what, nothing on stdout, and a machine that
-# is as before.
+# What a user gets wrong: the exit code, one line on stderr that says where and what, nothing on stdout, and a machine
+# that is as before.
 set -uo pipefail
 . tests/lib.sh
 
@@ -65,8 +65,8 @@ refuse_file 'a target of zero' \
 	'[service cli-a]\nmatch = pid:1\ntarget = p99 < 0ms\n'
 refuse_file 'a ceiling below the floor' '4: cores: floor 2 is above ceiling 1: write the smaller number first' \
 	"${service}cores = 2..1\n"
-refuse_file 'an unknown policy' \
-	"2: policy: unknown policy 'partys'; known: $(sed -n '/^Known are: /{s///;s/\.$//;p;}' controller/man/parties.conf.5)" \
+known=$(sed -n '/^Known are: /{s///;s/\.$//;p;}' controller/man/parties.conf.5)
+refuse_file 'an unknown policy' "2: policy: unknown policy 'partys'; known: $known" \
 	"[controller]\npolicy = partys\n$service"
 refuse_file 'a service named twice' '4: [service cli-a]: the name is taken by the section on line 1' "$service$service"
 refuse_file 'a line that says nothing' "4: [service cli-a]: neither 'key = value' nor '[section]'" "${service}cores\n"
@@ -100,10 +100,12 @@ refuse_match 'fewer cores than the floor' \
 printf '%b' "$service" >"$conf"
 refuse 'run: a record that cannot be written' 2 'parties run: --record: /nonexistent/x: No such file or directory' \
 	"$parties" run -c "$conf" --record /nonexistent/x
-refuse 'an unknown command' 2 "parties: unknown command 'chekc', did you mean 'check'?; see parties --help" "$parties" chekc
+refuse 'an unknown command' 2 "parties: unknown command 'chekc', did you mean 'check'?; see parties --help" \
+	"$parties" chekc
 refuse 'no command' 2 'parties: a command is missing; see parties --help' "$parties"
 for command in run check; do
-	refuse "$command: no configuration" 2 "parties $command: -c FILE is missing; see parties $command --help" "$parties" $command
+	refuse "$command: no configuration" 2 "parties $command: -c FILE is missing; see parties $command --help" \
+		"$parties" $command
 	refuse "$command: an unknown option" 2 \
 		"parties $command: unknown option '--confg', did you mean '--config'?; see parties $command --help" \
 		"$parties" $command "--confg=$conf"
@@ -113,5 +115,6 @@ refuse 'run: a duration without unit' 2 \
 	"$parties" run -c "$conf" --for 10
 refuse 'run: an unknown mode' 2 "parties run: --mode: 'dry' is not live, dry-run or observe; see parties run --help" \
 	"$parties" run -c "$conf" --mode dry
-refuse 'restore: an operand' 2 "parties restore: unexpected operand 'now'; see parties restore --help" "$parties" restore now
+refuse 'restore: an operand' 2 "parties restore: unexpected operand 'now'; see parties restore --help" \
+	"$parties" restore now
 tap_done

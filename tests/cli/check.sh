@@ -13,7 +13,8 @@ printf '[service cli-a]\nmatch=pid:%s\ntarget=p99<25ms\n' $! >"$conf"
 
 "$parties" check -c "$conf" >"$scratch/effective" 2>"$scratch/err"
 tap_is "$? $(cat "$scratch/err")" '0 ' 'a right configuration is no error'
-tap_is "$(grep -c '^interval  *= 500ms$\|^target  *= p99 < 25ms$' "$scratch/effective")" 2 'values and defaults are shown'
+tap_is "$(grep -c '^interval  *= 500ms$\|^target  *= p99 < 25ms$' "$scratch/effective")" 2 \
+	'values and defaults are shown'
 tap_is "$("$parties" check --config="$scratch/effective")" "$(cat "$scratch/effective")" 'what is shown loads to itself'
 tap_is "$("$parties" check -c /dev/stdin <"$conf")" "$(cat "$scratch/effective")" 'a pipe is read like a file'
 

@@ -20,7 +20,8 @@ for command in $commands; do
 	"$parties" $command --help >"$scratch/help" 2>"$scratch/err"
 	tap_is "$? $(cat "$scratch/err")" '0 ' "parties $command --help is no error"
 	tap_is "$("$parties" $command -h)" "$(cat "$scratch/help")" "parties $command -h says the same"
-	tap_is "$(head -c "$((15 + ${#command}))" "$scratch/help")" "usage: parties $command" "parties $command --help begins with its usage"
+	tap_is "$(head -c "$((15 + ${#command}))" "$scratch/help")" "usage: parties $command" \
+		"parties $command --help begins with its usage"
 	tap_is "$(grep -c ' $' "$scratch/help")" 0 "parties $command --help has no blank at a line's end"
 	tap_is "$(sed -n 's/^  .*--\([a-z-]*\).*/\1/p' "$scratch/help" | sort)" \
 		"$(sed -n 's/^\.It Fl \(. , \)\{0,1\}-\([a-z-]*\).*/\2/p' "$(page $command)" | sort)" \
