@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * states.c - hard cases about what no completed request can show: load that stops, a service that hangs, a full accept
+ * queue, a quota that throttles.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/net.h"
+#include "common/rig.h"
+
+enum { INTERVAL_MS = 100 };
+
+/* The line of an interval, counted from the end; the summary is line 0. */
+static const json_t *line_from_end(size_t i)
+{
+	size_t nr = json_array_size(rig.lines);
+
+	if (i >= nr)
+		rig_broken("parties observe printed %zu lines only", nr);
+	return json_array_get(rig.lines, nr - 1 - i);
+}
+
+static const char *state_of(const json_t *line)
+{
+	const char *state = json_string_value(json_object_get(line, "state"));
+
+	return state ? state : "none";
+}
+
+/* ---- 34 ---------------------------------------------------------------------------------------------------------- */
+
+static void serve_3ms(int fd)
+{
+	net_serve(fd, 3000);
+}
+
+static void run_load_stops(const struct rig_case *c)
+{
+	pid_t server = rig_serve(net_listen(), c);
+	char measured[64];
+
+	rig_watch(server, 0, INTERVAL_MS);
+	net_keep_alive(20);
+	rig_sleep_us(500000);
+	rig_stop();
+	for (size_t i = 1; i <= 3; i++) {
+		const json_t *line = line_from_end(i);
+		const json_t *p99 = json_object_get(line, "p99_us");
+
+		snprintf(measured, sizeof(measured), "%.1f/s, p99 %.1f", rig_number(line, "rps"), rig_number(line, "p99_us"));
+		if (rig_number(line, "requests") > 0 || rig_number(line, "rps") > 0)
+			rig_row("0/s, no p99", measured, "WRONG: the rate outlives the load");
+		if (p99 && !json_is_null(p99))
+			rig_row("0/s, no p99", measured, "WRONG: p99_us is a number without requests, not null");
+	}
+	if (rig_number(rig.summary, "requests") < 20)
+		rig_broken("%.0f of 20 requests were counted", rig_number(rig.summary, "requests"));
+	rig_row("0/s, no p99", measured, "right");
+}
+
+/* ---- 41 ---------------------------------------------------------------------------------------------------------- */
+
+static void serve_never(int fd)
+{
+	char buf[NET_MESSAGE];
+
+	net_read(fd, buf, NET_MESSAGE);
+	pause();
+}
+
+static void server_that_does_not_accept(int listener)
+{
+	(void)listener;
+	pause();
+}
+
+static void run_hung(const struct rig_case *c)
+{
+	pid_t server = rig_serve(net_listen(), c);
+	char measured[64], buf[NET_MESSAGE] = { 0 };
+	const json_t *line;
+	uint64_t start, age;
+	int fds[3];
+
+	rig_watch(server, 0, INTERVAL_MS);
+	start = rig_clock_us();
+	for (int i = 0; i < 3; i++) {
+		fds[i] = net_connect();
+		net_write(fds[i], buf, NET_MESSAGE);
+	}
+	rig_sleep_us(600000);
+	age = rig_clock_us() - start;
+	rig_stop();
+	line = line_from_end(1);
+	snprintf(measured, sizeof(measured), "%.0f for %.0f ms, %s", rig_number(line, "in_flight"), rig_number(line, "oldest_us") / 1e3,
+		 state_of(line));
+	for (int i = 0; i < 3; i++)
+		net_abort(fds[i]);
+	if (rig_number(rig.summary, "requests") > 0 || rig_number(line, "in_flight") != 3 || strcmp(state_of(line), "stalled") ||
+	    rig_number(line, "oldest_us") < 400000 || rig_number(line, "oldest_us") > (double)age + 50000)
+		rig_row("3 for 600 ms, stalled", measured, "WRONG");
+	rig_row("3 for 600 ms, stalled", measured, "right");
+}
+
+/* ---- 42 ---------------------------------------------------------------------------------------------------------- */
+
+static int listen_narrow(void)
+{
+	return net_listen_with(AF_INET, 0, 1);
+}
+
+static void run_overflow(const struct rig_case *c)
+{
+	pid_t server = rig_serve(listen_narrow(), c);
+	const json_t *worst = NULL;
+	char measured[64];
+	int fds[10];
+
+	rig_watch(server, 0, INTERVAL_MS);
+	for (int i = 0; i < 10; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		if (connect(fds[i], (struct sockaddr *)&net_address, net_address_size) && errno != EINPROGRESS)
+			rig_broken("connect: %s", strerror(errno));
+		/* What is accepted in the kernel brings a request, so the service has one in flight. */
+		rig_sleep_us(10000);
+		send(fds[i], "waiting.........", NET_MESSAGE, MSG_NOSIGNAL);
+	}
+	rig_sleep_us(400000);
+	rig_stop();
+	for (int i = 0; i < 10; i++)
+		net_abort(fds[i]);
+	for (size_t i = json_array_size(rig.lines) - 1; i > 0; i--)
+		if (rig_number(line_from_end(i), "listen_drops") > (worst ? rig_number(worst, "listen_drops") : 0))
+			worst = line_from_end(i);
+	if (!worst)
+		rig_row("drops, violated", "no drops", "WRONG: listen_drops never rises");
+	snprintf(measured, sizeof(measured), "%.0f drops, %s", rig_number(worst, "listen_drops"), state_of(worst));
+	rig_row("drops, violated", measured, strcmp(state_of(worst), "stalled") ? "WRONG: the window does not count as violated" : "right");
+}
+
+/* ---- 46 ---------------------------------------------------------------------------------------------------------- */
+
+static void serve_burning(int fd)
+{
+	char buf[NET_MESSAGE];
+
+	while (net_read(fd, buf, NET_MESSAGE)) {
+		for (uint64_t end = rig_clock_us() + 2000; rig_clock_us() < end;)
+			;
+		net_write(fd, buf, NET_MESSAGE);
+	}
+}
+
+/* Sum of a field of the one service over a record. */
+static double sum_of(FILE *record, const char *key)
+{
+	char *line = NULL;
+	size_t size = 0;
+	double sum = -1;
+
+	while (getline(&line, &size, record) > 0) {
+		json_t *tick = json_loads(line, 0, NULL);
+		double value = rig_number(json_array_get(json_object_get(tick, "services"), 0), key);
+
+		if (value >= 0)
+			sum = (sum < 0 ? 0 : sum) + value;
+		json_decref(tick);
+	}
+	free(line);
+	return sum;
+}
+
+/*
+ * Only a real run has a quota of its own to throttle by: a generous target makes it take bandwidth away, and the clients
+ * keep one CPU busy meanwhile.
+ */
+static void run_throttled(const struct rig_case *c)
+{
+	const char *build = getenv("BUILD");
+	char config[64], record[64], parties[256], measured[64];
+	int config_fd = memfd_create("config", 0), record_fd = memfd_create("record", 0), status;
+	pid_t server = rig_serve(net_listen(), c), run;
+	double throttled;
+
+	snprintf(config, sizeof(config), "/proc/self/fd/%d", config_fd);
+	snprintf(record, sizeof(record), "/proc/self/fd/%d", record_fd);
+	snprintf(parties, sizeof(parties), "%s/parties", build ? build : "build");
+	dprintf(config_fd, "[controller]\npolicy = parties-paper\ninterval = 100ms\nspeed = bandwidth\n"
+		"[service burning]\nmatch = pid:%d\ntarget = p99 < 1s\ncores = 1..1\n", server);
+	run = rig_spawn((const char *const[]){ parties, "run", "-c", config, "--for", "2500ms", "--record", record, "--quiet", NULL }, -1);
+	for (uint64_t end = rig_clock_us() + 2600000; rig_clock_us() < end;)
+		net_keep_alive(20);
+	waitpid(run, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		rig_skip("parties run does not work here, or another instance runs");
+	lseek(record_fd, 0, SEEK_SET);
+	throttled = sum_of(fdopen(record_fd, "r"), "throttled_s");
+	snprintf(measured, sizeof(measured), "throttled %.0f ms", throttled * 1e3);
+	if (throttled < 0)
+		rig_row("throttled, apart", "-", "WRONG: the record has no throttled_s");
+	rig_row("throttled, apart", measured, throttled > 0.05 && throttled < 5 ? "right" : "WRONG: the quota's throttling is not seen");
+}
+
+static const struct rig_case cases[] = {
+	{ "34", "the load stops", .serve = serve_3ms, .run = run_load_stops },
+	{ "41a", "hung: read and never answered", .serve = serve_never, .run = run_hung },
+	{ "41b", "hung: connections wait unaccepted", .server = server_that_does_not_accept, .run = run_hung },
+	{ "42", "accept queue overflows", .server = server_that_does_not_accept, .run = run_overflow },
+	{ "46", "throttled by its own quota", .serve = serve_burning, .run = run_throttled },
+};
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return rig_main(cases, sizeof(cases) / sizeof(cases[0]), argv);
+}
