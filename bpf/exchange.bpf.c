@@ -7,252 +7,9 @@
  * sock_send_length and sock_recv_length came with 6.4), fentry/fexit where it has not.  The loader keeps the one
  * that works.  Cost of a socket that is not observed: one NULL test per hook.
  */
-#include "exchange_state.h"
+#include "exchange_path.h"
 
-/* ---- hot path ---------------------------------------------------------------------------------------------------- */
-
-static __always_inline int on_arrival(struct sock *sk)
-{
-	struct tcp_sock *tp;
-	struct exchange *x;
-	__u32 end, service;
-	__u64 now;
-
-	if (!sk->sk_bpf_storage || sk->__sk_common.skc_state == TCP_LISTEN)
-		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!x || !tp)
-		return 0;
-	now = bpf_ktime_get_ns();
-	end = stream_end(sk, tp);
-	if (end == tp->copied_seq)
-		return 0; /* a FIN alone */
-
-	bpf_spin_lock(&x->lock);
-	service = x->service;
-	if (!x->arrival) {
-		x->arrival = now;
-	} else if (end != x->seq_stamped) {
-		x->arrival_last = now;
-		x->seq_last = x->seq_stamped;
-	}
-	x->seq_stamped = end;
-	bpf_spin_unlock(&x->lock);
-
-	/* Read first: the line stays shared between CPUs while a service is busy. */
-	if (!pending[SERVICE_INDEX(service)])
-		pending[SERVICE_INDEX(service)] = 1;
-	return 0;
-}
-
-/* Under the lock: takes the stamps of what a read consumed.  *ret_first, *ret_last: arrival of its first, last byte. */
-static __always_inline void consume(struct exchange *x, __u32 copied, __u64 now, __u64 *ret_first, __u64 *ret_last)
-{
-	*ret_first = x->arrival ? x->arrival : now;
-	if ((__s32)(copied - x->seq_stamped) >= 0) {
-		*ret_last = x->arrival_last ? x->arrival_last : *ret_first;
-		x->arrival = x->arrival_last = 0;
-	} else if (x->arrival_last && (__s32)(copied - x->seq_last) >= 0) {
-		*ret_last = copied == x->seq_last ? *ret_first : x->arrival_last;
-		x->arrival = x->arrival_last;
-		x->arrival_last = 0;
-	} else {
-		*ret_last = *ret_first;
-	}
-}
-
-static __always_inline int on_read(struct sock *sk, int ret, int flags)
-{
-	struct exchange_done done = {};
-	struct exchange_cell *cell;
-	struct tcp_sock *tp;
-	struct exchange *x;
-	bool over = false, unseen = false, begun = false, stamped, whole;
-	__u64 now, first, last;
-	__u32 copied, written, service;
-
-	if (!sk->sk_bpf_storage || ret <= 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
-		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!x || !tp)
-		return 0;
-	service = x->service;
-	cell = cell_of(service);
-	if (!cell)
-		return 0;
-	now = bpf_ktime_get_ns();
-	copied = tp->copied_seq;
-	written = tp->write_seq;
-	whole = per_connection(service);
-
-	bpf_spin_lock(&x->lock);
-	stamped = x->arrival;
-	consume(x, copied, now, &first, &last);
-	if (whole && x->begin) {
-		last = x->owed_from;
-	} else if (x->begin && x->last_write) {
-		over = true;
-		take(x, x->last_write, &done);
-	} else if (x->begin && written != x->write_seq) {
-		/* Answered, but the hook of that write has not run yet or never will. */
-		over = unseen = true;
-		take(x, first, &done);
-	}
-	if (!x->begin) {
-		begun = true;
-		x->begin = first;
-		x->first_read = now;
-	}
-	x->write_seq = written;
-	x->owed_from = last;
-	x->swept = 0;
-	bpf_spin_unlock(&x->lock);
-
-	if (over)
-		book(cell, service, &done);
-	if (unseen)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
-	if (begun)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
-	if (begun && !stamped)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_NO_ARRIVAL], 1);
-	return 0;
-}
-
-static __always_inline int on_send_entry(struct sock *sk)
-{
-	struct task_struct *task;
-	struct exchange *x;
-	__u64 now, sleeps;
-
-	if (!sk->sk_bpf_storage)
-		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	task = bpf_get_current_task_btf();
-	if (!x)
-		return 0;
-	now = bpf_ktime_get_ns();
-	sleeps = task->nvcsw;
-
-	bpf_spin_lock(&x->lock);
-	if (!x->send_since) { /* the tracepoint fires again for every buffer of one send */
-		x->send_since = now;
-		x->send_sleeps = sleeps;
-	}
-	bpf_spin_unlock(&x->lock);
-	return 0;
-}
-
-/* Under the lock, when bytes were taken: how long the peer kept them waiting.  Either outside, from a full buffer to this
- * send (a non-blocking server), or inside it (a blocking one, which slept). */
-static __always_inline void add_blocked(struct exchange *x, __u64 now, __u64 sleeps)
-{
-	if (x->blocked_since)
-		x->blocked_ns += (x->send_since ? x->send_since : now) - x->blocked_since;
-	if (x->send_since && x->send_sleeps != sleeps)
-		x->blocked_ns += now - x->send_since;
-	x->blocked_since = 0;
-}
-
-static __always_inline int on_write(struct sock *sk, int ret)
-{
-	bool unmatched = false, late = false;
-	struct tcp_sock *tp;
-	struct exchange *x;
-	bool full, whole, large;
-	__u32 written, service;
-	__u64 now, sleeps;
-
-	if (!sk->sk_bpf_storage)
-		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!x || !tp)
-		return 0;
-	now = bpf_ktime_get_ns();
-	written = tp->write_seq;
-	whole = per_connection(x->service);
-	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
-	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
-	large = ret > sk->sk_sndbuf;
-	sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
-
-	bpf_spin_lock(&x->lock);
-	service = x->service;
-	if (!x->begin) {
-		/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for.
-		 * A greeting before the request is part of a connection, and of no request otherwise. */
-		unmatched = ret > 0 && written != x->write_seq && !whole;
-		late = x->swept;
-	} else {
-		if (ret > 0 && written != x->write_seq) {
-			x->last_write = now;
-			add_blocked(x, now, sleeps);
-		}
-		if ((full || ret == -EAGAIN) && !x->blocked_since)
-			x->blocked_since = now;
-	}
-	if (ret > 0) {
-		x->write_seq = written;
-		x->swept = 0;
-	}
-	x->send_since = 0;
-	bpf_spin_unlock(&x->lock);
-
-	if (large && !wants_send_entry)
-		wants_send_entry = 1;
-	if (unmatched)
-		count(service, EXCHANGE_UNMATCHED);
-	if (unmatched && late)
-		count(service, EXCHANGE_LATE_WRITE);
-	return 0;
-}
-
-/* Our side closed or the connection died: nothing will be added to the exchange any more. */
-static __always_inline void on_close(struct sock *sk)
-{
-	struct exchange_done done = {};
-	struct exchange_cell *cell;
-	struct tcp_sock *tp;
-	struct exchange *x;
-	bool over = false, aborted = false, unseen = false;
-	__u32 written, service;
-	__u64 now;
-
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!x || !tp)
-		return;
-	service = x->service;
-	cell = cell_of(service);
-	if (!cell)
-		return;
-	now = bpf_ktime_get_ns();
-	written = tp->write_seq;
-
-	bpf_spin_lock(&x->lock);
-	if (x->begin && x->last_write) {
-		over = true;
-		take(x, x->last_write, &done);
-	} else if (x->begin && written != x->write_seq) {
-		over = unseen = true;
-		take(x, now, &done);
-	} else if (x->begin || x->arrival) {
-		aborted = true;
-	}
-	x->begin = x->arrival = x->arrival_last = 0;
-	x->write_seq = written;
-	bpf_spin_unlock(&x->lock);
-
-	if (over)
-		book(cell, service, &done);
-	if (unseen)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
-	if (aborted)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_ABORTED], 1);
-}
+/* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(arrival_tp, struct sock *sk)
@@ -299,6 +56,19 @@ int BPF_PROG(sendpage_fexit, struct sock *sk, struct page *page, int offset, uns
 	return on_write(sk, ret);
 }
 
+/* On AF_UNIX, where the tracepoints are missing. */
+SEC("fexit/unix_stream_recvmsg")
+int BPF_PROG(unix_read_fexit, struct socket *socket, struct msghdr *msg, unsigned long size, int flags, int ret)
+{
+	return on_read(socket->sk, ret, flags);
+}
+
+SEC("fexit/unix_stream_sendmsg")
+int BPF_PROG(unix_write_fexit, struct socket *socket, struct msghdr *msg, unsigned long len, int ret)
+{
+	return on_write(socket->sk, ret);
+}
+
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(send_entry_tp, struct sock *sk)
 {
@@ -321,20 +91,6 @@ static __always_inline struct exchange_port port_of(const struct sock_common *sk
 	};
 
 	return port;
-}
-
-static __always_inline void mark(void *sk, __u32 service)
-{
-	struct exchange *x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-
-	if (!x) {
-		x = bpf_sk_storage_get(&exchanges, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-		if (!x) {
-			__sync_fetch_and_add(&nr_missed, 1);
-			return;
-		}
-		x->service = service;
-	}
 }
 
 /* The service that a new or found listener belongs to, or NULL.  The process decides before the port. */
@@ -417,6 +173,26 @@ static __always_inline bool is_open(__u8 state)
 	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
 }
 
+static __always_inline void find_unix_file(struct sock *sk, __u8 state, __u32 *service)
+{
+	__u64 address = unix_address(sk);
+
+	if (!address)
+		return;
+	if (state == TCP_LISTEN) {
+		mark(sk, *service);
+		bpf_map_update_elem(&unix_listeners, &address, service, BPF_ANY);
+		unix_seen = 1;
+	} else if (is_open(state) && bpf_map_lookup_elem(&unix_listeners, &address)) {
+		mark(sk, *service);
+	}
+}
+
+static __always_inline bool is_mptcp(struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_MPTCP;
+}
+
 /* Listeners first, then (second run) the connections that observed processes have open, in any network namespace. */
 SEC("iter/task_file")
 int find_files(struct bpf_iter__task_file *ctx)
@@ -437,10 +213,16 @@ int find_files(struct bpf_iter__task_file *ctx)
 		return 0;
 	socket = bpf_sock_from_file(file);
 	sk = socket ? socket->sk : NULL;
-	if (!sk || !bpf_skc_to_tcp_sock(sk))
+	if (!sk)
+		return 0;
+	state = sk->__sk_common.skc_state;
+	if (sk->__sk_common.skc_family == AF_UNIX) {
+		find_unix_file(sk, state, service);
+		return 0;
+	}
+	if (!bpf_skc_to_tcp_sock(sk) && !is_mptcp(sk))
 		return 0;
 	port = port_of(&sk->__sk_common);
-	state = sk->__sk_common.skc_state;
 	if (state == TCP_LISTEN) {
 		mark(sk, *service);
 		bpf_map_update_elem(&listeners, &port, service, BPF_ANY);

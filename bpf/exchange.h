@@ -14,6 +14,7 @@ enum {
 	EXCHANGE_MAX_SLOTS = 8,      /* cells per service; CPUs share them modulo */
 	EXCHANGE_MAX_PROCESSES = 16384,
 	EXCHANGE_MAX_PORTS = 4096,
+	EXCHANGE_BUFFERED_BYTES = 1 << 20, /* handed over and not delivered yet: worth declaring */
 };
 
 /* When a request is over. */
@@ -38,6 +39,8 @@ enum exchange_counter {
 	EXCHANGE_UNMATCHED,  /* answer bytes without a request seen: open before the attach, or sent unasked */
 	EXCHANGE_NO_ARRIVAL, /* arrival not seen: the first read stands in */
 	EXCHANGE_UNSEEN_WRITE, /* the answer was written past our hook: it ends when the next request arrived */
+	EXCHANGE_UNSEEN_READ, /* the request was read past our hook (splice, zero copy): residency unknown, counted as 0 */
+	EXCHANGE_BUFFERED,   /* more than EXCHANGE_BUFFERED_BYTES of the answer waited in our buffers when it ended */
 	EXCHANGE_BLOCKED,    /* exchanges from which a peer's time was taken off */
 	EXCHANGE_DROPPED,    /* the ring was full: missing from the per-request interface, never from the histograms */
 	EXCHANGE_LATE_WRITE, /* of the unmatched: bytes that came after the sweep had ended their exchange */

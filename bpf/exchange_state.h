@@ -26,8 +26,14 @@
  * then reads and settling end nothing, so the handshakes of a protocol above TCP (HTTP/2 settings, TLS) fall inside the
  * one exchange instead of looking like short ones of their own.
  *
- * What it cannot see: several requests in one read count as one exchange (no protocol knowledge here), time between
- * the handover to the kernel and the client, and requests read by splice.
+ * A read that no hook shows (splice, zero copy) is found out by the answer: arrival stamped, bytes gone, nothing begun.
+ *
+ * TCP has sequence numbers; AF_UNIX and Multipath TCP have not, so there every read takes all stamps, every write is
+ * new, and the end of a connection is seen when the server reads it.  AF_UNIX raises no event when the server closes
+ * first: an exchange that no sweep has ended by then is lost (`vanished`).
+ *
+ * What it cannot see: several requests in one read count as one exchange (no protocol knowledge here), and the time
+ * between the handover to the kernel and the client.
  */
 #ifndef EBEE_EXCHANGE_STATE_H
 #define EBEE_EXCHANGE_STATE_H
@@ -55,6 +61,7 @@ struct exchange {
 	__u64 owed_from;
 	__u64 last_write;  /* 0: not answered yet */
 	__u64 blocked_since, blocked_ns;
+	__u32 buffered;    /* nonzero: much of the answer was not delivered at the last write */
 	__u64 send_since;  /* a send is under way since; only while send_entry is attached */
 	__u64 send_sleeps; /* nvcsw of its thread then */
 };
@@ -109,6 +116,15 @@ struct {
 	__uint(max_entries, 128 * 1024); /* set by the loader */
 } requests SEC(".maps");
 
+/* AF_UNIX: a connection carries the very address object of its listener, and a client has none.  Key: that pointer. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EXCHANGE_MAX_PORTS);
+	__type(key, __u64);
+	__type(value, __u32);
+} unix_listeners SEC(".maps");
+
 const volatile __u32 nr_slots = 1; /* a power of two */
 const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its reader; 0: there is no ring */
 
@@ -128,6 +144,7 @@ __u32 pending[EXCHANGE_MAX_SERVICES];
 /* Set when one send was larger than its socket's buffer: only then can a send wait long inside, and only the hook at its
  * beginning can tell.  User space attaches that hook. */
 __u32 wants_send_entry;
+__u32 unix_seen; /* nonzero: some service listens on AF_UNIX */
 /* Sockets whose storage could not be made (memory): their requests are not measured. */
 __u64 nr_missed;
 
@@ -143,17 +160,10 @@ static __always_inline struct exchange_cell *cell_of(__u32 service)
 	return bpf_map_lookup_elem(&cells, &key);
 }
 
-static __always_inline void count(__u32 service, enum exchange_counter which)
-{
-	struct exchange_cell *cell = cell_of(service);
-
-	if (cell)
-		__sync_fetch_and_add(&cell->counters[which], 1);
-}
-
 /* A finished exchange, taken out of the socket under its lock and booked outside it. */
 struct exchange_done {
 	__u64 begin, first_read, owed_from, end, blocked_ns;
+	__u32 buffered;
 };
 
 static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns)
@@ -189,6 +199,8 @@ static __always_inline void book(struct exchange_cell *cell, __u32 service, cons
 		owed = owed > done->blocked_ns ? owed - done->blocked_ns : 0;
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_BLOCKED], 1);
 	}
+	if (done->buffered)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BUFFERED], 1);
 	book_one(cell, EXCHANGE_OWED, owed);
 	if (ring_wakeup && traced[SERVICE_INDEX(service)])
 		record(cell, service, owed);
@@ -203,6 +215,7 @@ static __always_inline void take(struct exchange *x, __u64 end, struct exchange_
 	done->end = end > x->first_read ? end : x->first_read;
 	done->owed_from = x->owed_from < done->end ? x->owed_from : done->end;
 	done->blocked_ns = x->blocked_ns;
+	done->buffered = x->buffered;
 	x->begin = x->last_write = 0;
 	x->blocked_since = x->blocked_ns = 0;
 }

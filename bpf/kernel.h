@@ -27,6 +27,7 @@ enum {
 	TCP_CLOSING = 11,
 };
 
+enum { AF_UNIX = 1, IPPROTO_MPTCP = 262 };
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, SOCK_NOSPACE = 2, EAGAIN = 11 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -66,6 +67,7 @@ struct sock {
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
 	int sk_sndbuf;
+	__u16 sk_protocol;
 	atomic_t sk_drops;
 };
 
@@ -73,6 +75,14 @@ struct tcp_sock {
 	__u32 rcv_nxt;
 	__u32 copied_seq;
 	__u32 write_seq;
+	__u32 snd_una;
+	bool is_mptcp; /* since 5.6, where it is configured */
+};
+
+struct unix_address;
+
+struct unix_sock {
+	struct unix_address *addr;
 };
 
 struct signal_struct {

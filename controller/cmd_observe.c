@@ -110,9 +110,10 @@ static int follow(struct observe *o)
 
 static json_t *coverage_json(const struct ebee_coverage *c, uint64_t recursion_misses)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
 			 (json_int_t)c->nr_unmatched, "no_arrival", (json_int_t)c->nr_no_arrival, "unseen_write",
-			 (json_int_t)c->nr_unseen_write, "blocked", (json_int_t)c->nr_blocked, "late_write",
+			 (json_int_t)c->nr_unseen_write, "unseen_read", (json_int_t)c->nr_unseen_read, "buffered",
+			 (json_int_t)c->nr_buffered, "blocked", (json_int_t)c->nr_blocked, "late_write",
 			 (json_int_t)c->nr_late_write, "missed", (json_int_t)c->nr_missed, "recursion_misses",
 			 (json_int_t)recursion_misses);
 }
@@ -163,6 +164,10 @@ static void print_text(const struct observe *o, const struct sample *s, const st
 		printf(" no_arrival=%" PRIu64, c->nr_no_arrival);
 	if (c->nr_unseen_write)
 		printf(" unseen_write=%" PRIu64, c->nr_unseen_write);
+	if (c->nr_unseen_read)
+		printf(" unseen_read=%" PRIu64, c->nr_unseen_read);
+	if (c->nr_buffered)
+		printf(" buffered=%" PRIu64, c->nr_buffered);
 	if (c->nr_blocked)
 		printf(" blocked=%" PRIu64, c->nr_blocked);
 	if (s->nr_listen_drops)

@@ -155,7 +155,7 @@ const char *ebee_features(const struct ebee *e)
 /* Deletes the entries of a hash whose value is the service. */
 static void map_drop(const struct bpf_map *map, __u32 service)
 {
-	union { __u32 pid; struct exchange_port port; } key, next;
+	union { __u32 pid; struct exchange_port port; __u64 address; } key, next;
 	void *at = NULL;
 	__u32 value;
 
@@ -176,6 +176,7 @@ int ebee_remove(struct ebee *e, unsigned service)
 	map_drop(e->skel->maps.processes, service);
 	map_drop(e->skel->maps.ports, service);
 	map_drop(e->skel->maps.listeners, service);
+	map_drop(e->skel->maps.unix_listeners, service);
 	e->skel->bss->lifecycle[service] = e->skel->bss->target_ns[service] = 0;
 	e->skel->bss->forgotten = service;
 	return programs_iterate(e->skel->links.forget);
@@ -325,6 +326,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_unmatched = delta[EXCHANGE_UNMATCHED],
 			.nr_no_arrival = delta[EXCHANGE_NO_ARRIVAL],
 			.nr_unseen_write = delta[EXCHANGE_UNSEEN_WRITE],
+			.nr_unseen_read = delta[EXCHANGE_UNSEEN_READ],
+			.nr_buffered = delta[EXCHANGE_BUFFERED],
 			.nr_blocked = delta[EXCHANGE_BLOCKED],
 			.nr_late_write = delta[EXCHANGE_LATE_WRITE],
 			.nr_missed = w->e->skel->bss->nr_missed,

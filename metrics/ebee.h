@@ -93,6 +93,8 @@ struct ebee_coverage {
 	uint64_t nr_unmatched;    /* answer without a request: open before the attach, or sent unasked */
 	uint64_t nr_no_arrival;   /* the first read stood in for the arrival */
 	uint64_t nr_unseen_write; /* the answer bypassed the hook: ended when the next request arrived */
+	uint64_t nr_unseen_read;  /* the request bypassed the hook (splice, zero copy): residency unknown */
+	uint64_t nr_buffered;     /* more than 1 MiB of the answer was handed over and not delivered when it ended */
 	uint64_t nr_blocked;      /* a peer's time was taken off */
 	uint64_t nr_late_write;   /* of the unmatched: came after the exchange had settled */
 	uint64_t nr_missed;       /* connections that could not be followed, since ebee_open */

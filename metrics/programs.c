@@ -29,6 +29,7 @@ struct variant {
 struct hook {
 	const char *name;
 	bool optional;
+	const char *covered_by; /* a tracepoint that makes this hook needless, or NULL */
 	struct variant variants[MAX_VARIANTS];
 };
 
@@ -60,25 +61,32 @@ static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, con
 			   char *error, size_t error_size)
 {
 	const struct hook hooks[] = {
-		{ "arrival", false, { { skel->progs.arrival_tp, "tp_btf", "btf_trace_sk_data_ready", BTF_KIND_TYPEDEF },
+		{ "arrival", false, NULL, { { skel->progs.arrival_tp, "tp_btf", "btf_trace_sk_data_ready", BTF_KIND_TYPEDEF },
 				      { skel->progs.arrival_fentry, "fentry", "sock_def_readable", BTF_KIND_FUNC } } },
-		{ "read", false, { { skel->progs.read_tp, "tp_btf", "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF },
+		{ "read", false, NULL, { { skel->progs.read_tp, "tp_btf", "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF },
 				   { skel->progs.read_fexit, "fexit", "tcp_recvmsg", BTF_KIND_FUNC } } },
-		{ "write", false, { { skel->progs.write_tp, "tp_btf", "btf_trace_sock_send_length", BTF_KIND_TYPEDEF },
+		{ "write", false, NULL, { { skel->progs.write_tp, "tp_btf", "btf_trace_sock_send_length", BTF_KIND_TYPEDEF },
 				    { skel->progs.write_fexit, "fexit", "tcp_sendmsg", BTF_KIND_FUNC } } },
-		{ "send_entry", true,
+		{ "send_entry", true, NULL,
 		  { { skel->progs.send_entry_tp, "tp_btf", "btf_trace_tcp_sendmsg_locked", BTF_KIND_TYPEDEF },
 		    { skel->progs.send_entry_fentry, "fentry", "tcp_sendmsg", BTF_KIND_FUNC } } },
-		{ "sendpage", true, { { skel->progs.sendpage_fexit, "fexit", "tcp_sendpage", BTF_KIND_FUNC } } },
+		{ "sendpage", true, "btf_trace_sock_send_length",
+		  { { skel->progs.sendpage_fexit, "fexit", "tcp_sendpage", BTF_KIND_FUNC } } },
+		{ "unix_read", true, "btf_trace_sock_recv_length",
+		  { { skel->progs.unix_read_fexit, "fexit", "unix_stream_recvmsg", BTF_KIND_FUNC } } },
+		{ "unix_write", true, "btf_trace_sock_send_length",
+		  { { skel->progs.unix_write_fexit, "fexit", "unix_stream_sendmsg", BTF_KIND_FUNC } } },
 	};
 	size_t used = 0, i, v;
 
 	for (i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		bool covered = hooks[i].covered_by && btf__find_by_name_kind(btf, hooks[i].covered_by, BTF_KIND_TYPEDEF) > 0;
 		const struct variant *chosen = NULL;
 
 		for (v = 0; v < MAX_VARIANTS && hooks[i].variants[v].program; v++) {
 			const struct variant *candidate = &hooks[i].variants[v];
-			bool take = !chosen && btf__find_by_name_kind(btf, candidate->btf_name, candidate->btf_kind) > 0;
+			bool take = !chosen && !covered &&
+				    btf__find_by_name_kind(btf, candidate->btf_name, candidate->btf_kind) > 0;
 
 			bpf_program__set_autoload(candidate->program, take);
 			if (take)

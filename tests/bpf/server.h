@@ -12,11 +12,13 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +39,20 @@ static inline uint64_t clock_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Listener and client of an AF_UNIX path in the abstract namespace: nothing to remove. */
+static inline int unix_socket(const char *name, bool listening)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	memcpy(address.sun_path + 1, name, strlen(name));
+	if (fd < 0 || (listening ? bind(fd, (struct sockaddr *)&address, size) || listen(fd, 16)
+				 : connect(fd, (struct sockaddr *)&address, size)))
+		abort();
+	return fd;
 }
 
 /* A listener on a port the kernel chooses. */

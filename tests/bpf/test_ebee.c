@@ -432,7 +432,7 @@ static void what_a_server_asks_of_others_is_not_its_service(void **state)
 	observe_stop(&back);
 }
 
-enum { LARGE = 32 << 20 }; /* more than the buffers of both ends hold */
+enum { LARGE = 16 << 20 }; /* more than the buffers of both ends hold */
 
 static void serve_large_blocking(int fd)
 {

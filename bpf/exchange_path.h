@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * exchange_path.h - what happens at each hook: arrival, read, write, close.  Bodies only; exchange.bpf.c hangs them up.
+ */
+#ifndef EBEE_EXCHANGE_PATH_H
+#define EBEE_EXCHANGE_PATH_H
+
+#include "exchange_state.h"
+
+static __always_inline struct exchange *mark(void *sk, __u32 service)
+{
+	struct exchange *x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+
+	if (x)
+		return x;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (x)
+		x->service = service;
+	else
+		__sync_fetch_and_add(&nr_missed, 1);
+	return x;
+}
+
+static __always_inline __u64 unix_address(struct sock *sk)
+{
+	struct unix_sock *u = bpf_skc_to_unix_sock(sk);
+
+	return u ? (__u64)u->addr : 0;
+}
+
+/* The exchange of an AF_UNIX connection that has none yet: its listener is known, or an observed process reads it. */
+static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32, *service = NULL;
+	__u64 address = unix_address(sk);
+
+	if (!address)
+		return NULL;
+	if (unix_seen)
+		service = bpf_map_lookup_elem(&unix_listeners, &address);
+	if (!service && reading) {
+		service = bpf_map_lookup_elem(&processes, &tgid);
+		if (service) {
+			bpf_map_update_elem(&unix_listeners, &address, service, BPF_ANY);
+			unix_seen = 1;
+		}
+	}
+	return service ? mark(sk, *service) : NULL;
+}
+
+/* The exchange of an observed socket, or NULL: after one test on nearly every socket of a machine. */
+static __always_inline struct exchange *find(struct sock *sk, bool reading)
+{
+	if (sk->sk_bpf_storage)
+		return bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (sk->__sk_common.skc_family == AF_UNIX && (reading || unix_seen))
+		return find_unix(sk, reading);
+	return NULL;
+}
+
+static __always_inline int on_arrival(struct sock *sk)
+{
+	struct tcp_sock *tp;
+	struct exchange *x;
+	__u32 end = 0, service;
+	__u64 now;
+
+	if (sk->__sk_common.skc_state == TCP_LISTEN)
+		return 0;
+	x = find(sk, false);
+	if (!x)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	now = bpf_ktime_get_ns();
+	if (tp) {
+		if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
+			return 0; /* a subflow; its connection is stamped, too */
+		end = stream_end(sk, tp);
+		if (end == tp->copied_seq)
+			return 0; /* a FIN alone */
+	}
+
+	bpf_spin_lock(&x->lock);
+	service = x->service;
+	if (!x->arrival) {
+		x->arrival = now;
+	} else if (!tp) {
+		x->arrival_last = now;
+	} else if (end != x->seq_stamped) {
+		x->arrival_last = now;
+		x->seq_last = x->seq_stamped;
+	}
+	x->seq_stamped = end;
+	bpf_spin_unlock(&x->lock);
+
+	/* Read first: the line stays shared between CPUs while a service is busy. */
+	if (!pending[SERVICE_INDEX(service)])
+		pending[SERVICE_INDEX(service)] = 1;
+	return 0;
+}
+
+/* Under the lock: everything that is stamped has been read. */
+static __always_inline bool all_read(const struct exchange *x, bool tcp, __u32 copied)
+{
+	return !tcp || (__s32)(copied - x->seq_stamped) >= 0;
+}
+
+/* Under the lock: takes the stamps of what a read consumed.  *ret_first, *ret_last: arrival of its first, last byte. */
+static __always_inline void consume(struct exchange *x, bool tcp, __u32 copied, __u64 now, __u64 *ret_first,
+				    __u64 *ret_last)
+{
+	*ret_first = x->arrival ? x->arrival : now;
+	if (all_read(x, tcp, copied)) {
+		*ret_last = x->arrival_last ? x->arrival_last : *ret_first;
+		x->arrival = x->arrival_last = 0;
+	} else if (x->arrival_last && (__s32)(copied - x->seq_last) >= 0) {
+		*ret_last = copied == x->seq_last ? *ret_first : x->arrival_last;
+		x->arrival = x->arrival_last;
+		x->arrival_last = 0;
+	} else {
+		*ret_last = *ret_first;
+	}
+}
+
+/* Our side closed or the connection died: nothing will be added to the exchange any more. */
+static __always_inline void on_close(struct sock *sk)
+{
+	struct exchange_done done = {};
+	struct exchange_cell *cell;
+	struct tcp_sock *tp;
+	struct exchange *x;
+	bool over = false, aborted = false, unseen = false;
+	__u32 written = 0, service;
+	__u64 now;
+
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!x)
+		return;
+	service = x->service;
+	cell = cell_of(service);
+	if (!cell)
+		return;
+	now = bpf_ktime_get_ns();
+	if (tp)
+		written = tp->write_seq;
+
+	bpf_spin_lock(&x->lock);
+	if (!tp)
+		written = x->write_seq;
+	if (x->begin && x->last_write) {
+		over = true;
+		take(x, x->last_write, &done);
+	} else if (x->begin && written != x->write_seq) {
+		over = unseen = true;
+		take(x, now, &done);
+	} else if (x->begin || (tp && x->arrival)) { /* outside TCP an end raises the stamp, too */
+		aborted = true;
+	}
+	x->begin = x->arrival = x->arrival_last = 0;
+	x->write_seq = written;
+	bpf_spin_unlock(&x->lock);
+
+	if (over)
+		book(cell, service, &done);
+	if (unseen)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
+	if (aborted)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_ABORTED], 1);
+}
+
+static __always_inline int on_read(struct sock *sk, int ret, int flags)
+{
+	struct exchange_done done = {};
+	struct exchange_cell *cell;
+	struct tcp_sock *tp;
+	struct exchange *x;
+	bool over = false, unseen = false, begun = false, stamped, whole;
+	__u64 now, first, last;
+	__u32 copied = 0, written = 0, service;
+
+	if (ret < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+		return 0;
+	x = find(sk, true);
+	if (!x)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!ret) {
+		if (!tp)
+			on_close(sk); /* the only sign of an end outside TCP */
+		return 0;
+	}
+	service = x->service;
+	cell = cell_of(service);
+	if (!cell)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (tp) {
+		copied = tp->copied_seq;
+		written = tp->write_seq;
+	}
+	whole = per_connection(service);
+
+	bpf_spin_lock(&x->lock);
+	if (!tp)
+		written = x->write_seq;
+	stamped = x->arrival;
+	consume(x, tp, copied, now, &first, &last);
+	if (whole && x->begin) {
+		last = x->owed_from;
+	} else if (x->begin && x->last_write) {
+		over = true;
+		take(x, x->last_write, &done);
+	} else if (x->begin && written != x->write_seq) {
+		/* Answered, but the hook of that write has not run yet or never will. */
+		over = unseen = true;
+		take(x, first, &done);
+	}
+	if (!x->begin) {
+		begun = true;
+		x->begin = first;
+		x->first_read = now;
+	}
+	x->write_seq = written;
+	x->owed_from = last;
+	x->swept = 0;
+	bpf_spin_unlock(&x->lock);
+
+	if (over)
+		book(cell, service, &done);
+	if (unseen)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
+	if (begun)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
+	if (begun && !stamped)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_NO_ARRIVAL], 1);
+	return 0;
+}
+
+static __always_inline int on_send_entry(struct sock *sk)
+{
+	struct task_struct *task;
+	struct exchange *x;
+	__u64 now, sleeps;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	task = bpf_get_current_task_btf();
+	if (!x)
+		return 0;
+	now = bpf_ktime_get_ns();
+	sleeps = task->nvcsw;
+
+	bpf_spin_lock(&x->lock);
+	if (!x->send_since) { /* the tracepoint fires again for every buffer of one send */
+		x->send_since = now;
+		x->send_sleeps = sleeps;
+	}
+	bpf_spin_unlock(&x->lock);
+	return 0;
+}
+
+/* Under the lock, when bytes were taken: how long the peer kept them waiting.  Either outside, from a full buffer to this
+ * send (a non-blocking server), or inside it (a blocking one, which slept). */
+static __always_inline void add_blocked(struct exchange *x, __u64 now, __u64 sleeps)
+{
+	if (x->blocked_since)
+		x->blocked_ns += (x->send_since ? x->send_since : now) - x->blocked_since;
+	if (x->send_since && x->send_sleeps != sleeps)
+		x->blocked_ns += now - x->send_since;
+	x->blocked_since = 0;
+}
+
+/* Under the lock: a read that no hook showed began an exchange; this write answers it. */
+static __always_inline void begin_unseen(struct exchange *x)
+{
+	x->begin = x->first_read = x->arrival;
+	x->owed_from = x->arrival_last ? x->arrival_last : x->arrival;
+	x->arrival = x->arrival_last = 0;
+}
+
+static __always_inline int on_write(struct sock *sk, int ret)
+{
+	bool unmatched = false, late = false, over = false, unseen = false;
+	struct exchange_done done = {};
+	struct exchange_cell *cell;
+	struct tcp_sock *tp;
+	struct exchange *x;
+	bool full, whole, large;
+	__u32 copied = 0, written = 0, waiting = 0, service;
+	__u64 now, sleeps;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!x)
+		return 0;
+	service = x->service;
+	cell = cell_of(service);
+	if (!cell)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (tp) {
+		copied = tp->copied_seq;
+		written = tp->write_seq;
+		waiting = written - tp->snd_una;
+	}
+	whole = per_connection(x->service);
+	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
+	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
+	large = ret > sk->sk_sndbuf;
+	sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
+
+	bpf_spin_lock(&x->lock);
+	if (!tp)
+		written = x->write_seq + (ret > 0);
+	if (tp && ret > 0 && x->arrival && all_read(x, true, copied) && (!x->begin || (x->last_write && !whole))) {
+		unseen = true;
+		over = x->begin;
+		if (over)
+			take(x, x->last_write, &done);
+		begin_unseen(x);
+	}
+	if (!x->begin) {
+		/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for.
+		 * A greeting before the request is part of a connection, and of no request otherwise. */
+		unmatched = ret > 0 && written != x->write_seq && !whole;
+		late = x->swept;
+	} else {
+		if (ret > 0 && written != x->write_seq) {
+			x->last_write = now;
+			x->buffered = waiting > EXCHANGE_BUFFERED_BYTES;
+			add_blocked(x, now, sleeps);
+		}
+		if ((full || ret == -EAGAIN) && !x->blocked_since)
+			x->blocked_since = now;
+	}
+	if (ret > 0) {
+		x->write_seq = written;
+		x->swept = 0;
+	}
+	x->send_since = 0;
+	bpf_spin_unlock(&x->lock);
+
+	if (large && !wants_send_entry)
+		wants_send_entry = 1;
+	if (over)
+		book(cell, service, &done);
+	if (unseen) {
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_READ], 1);
+	}
+	if (unmatched)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNMATCHED], 1);
+	if (unmatched && late)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_LATE_WRITE], 1);
+	return 0;
+}
+
+#endif
