@@ -295,7 +295,7 @@ int cmd_observe(int argc, char **argv)
 	};
 	const struct option_table table = {
 		"observe", "(--pid N | --port N | --cgroup PATH | --unit NAME) [--lifecycle L] [--interval DUR] [--for DUR] [--json]",
-		"Measures a service's request latency from the kernel.", specs, sizeof(specs) / sizeof(specs[0]), 0, 0,
+		"Measures a service's request latency from the kernel", specs, sizeof(specs) / sizeof(specs[0]), 0, 0,
 	};
 	char error[512] = "";
 	int err = options_parse(&table, argc, argv);
@@ -310,8 +310,8 @@ int cmd_observe(int argc, char **argv)
 		return options_exit(err);
 	err = match_resolve("", &o.match, &o.known);
 	if (err) {
-		fprintf(stderr, "parties observe: %s: %s\n", o.name,
-			err == -ENOENT ? "no such process or listener; start the service first" : strerror(-err));
+		match_explain(&o.match, err, error, sizeof(error));
+		fprintf(stderr, "parties observe: %s: %s\n", o.name, error);
 		return EXIT_UNABLE;
 	}
 	o.known.nr = 0; /* nothing told to libebee yet */
