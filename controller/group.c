@@ -131,51 +131,56 @@ static int make_dir(const struct cgroup_mount *mount, const char *name, struct j
 	return err ? err : cgroup_make(mount, name);
 }
 
-/* A container's processes may be in the very group that is its top: they move to a leaf of ours, ourselves included. */
-static int empty_top(const struct cgroup_mount *mount, const char *root, struct journal *j)
+/*
+ * Version 2: only the real root may hold processes and hand out controllers.  (Given cpuset and cpu alone the kernel
+ * would turn a populated group into the root of a threaded subtree, in which ours cannot live.)  The top of a container
+ * looks like the root but is not: its processes move to a leaf of ours, ourselves included.
+ */
+static int make_room(const struct cgroup_mount *mount, const char *root, const char *dir, struct journal *j)
 {
-	char dir[KNOB_PATH_SIZE];
-	int moved = 0, err = make_dir(mount, CGROUP_OWN, j);
+	char others[KNOB_PATH_SIZE], type[KNOB_PATH_SIZE];
+	struct match_pids pids;
+	int err = 0;
 
-	if (!err)
-		err = make_dir(mount, CGROUP_OWN "/.others", j);
-	snprintf(dir, sizeof(dir), "%.400s/" CGROUP_OWN "/.others", mount->dir);
+	snprintf(type, sizeof(type), "%.480s/cgroup.type", dir);
+	snprintf(others, sizeof(others), "%.400s/" CGROUP_OWN "/.others", mount->dir);
+	if (access(type, F_OK))
+		return 0; /* the real root */
 	for (int i = 0; !err && i < MAX_TRIES; i++) {
-		struct match_pids pids;
-
-		err = tasks_read_processes(mount->dir, &pids);
-		if (!err && !pids.nr)
-			return 0;
-		moved = err ? err : tasks_move_in(root, mount, dir, &pids, j);
-		err = moved < 0 ? moved : 0;
+		err = tasks_read_processes(dir, &pids);
+		if (err || !pids.nr)
+			return err;
+		if (strcmp(dir, mount->dir))
+			return -EBUSY;
+		err = make_dir(mount, CGROUP_OWN, j);
+		if (!err)
+			err = make_dir(mount, CGROUP_OWN "/.others", j);
+		if (!err)
+			err = tasks_move_in(root, mount, others, &pids, j);
+		err = err < 0 ? err : 0;
 	}
 	return err ? err : -EBUSY;
 }
 
 /*
  * Has `dir` hand the controllers "+x +y" to its children.  What it takes to switch them off again is journalled after
- * whatever had to move for it, so that it is undone first: a group that hands out controllers takes no processes.
+ * whatever had to move for it, so that it is undone first.
  */
 static int enable_in(const struct cgroup_mount *mount, const char *root, const char *dir, const char *missing,
 		     struct journal *j)
 {
 	struct journal_entry entry = { .kind = JOURNAL_WRITE };
-	int err = -EBUSY;
+	int err = make_room(mount, root, dir, j);
 
 	snprintf(entry.path, sizeof(entry.path), "%.480s/cgroup.subtree_control", dir);
 	snprintf(entry.text, sizeof(entry.text), "%s", missing);
 	for (char *plus = strchr(entry.text, '+'); plus; plus = strchr(plus, '+'))
 		*plus = '-';
-	for (int i = 0; err == -EBUSY && i < MAX_TRIES; i++) {
+	if (!err)
 		err = journal_add(j, &entry);
-		if (!err)
-			err = journal_sync(j);
-		if (!err)
-			err = knob_write_path(entry.path, missing);
-		if (err == -EBUSY && (strcmp(dir, mount->dir) || empty_top(mount, root, j)))
-			break;
-	}
-	return err;
+	if (!err)
+		err = journal_sync(j);
+	return err ? err : knob_write_path(entry.path, missing);
 }
 
 /* Version 2: every group from the mount point down to the parent of `dir` hands out what we use. */
