@@ -132,7 +132,11 @@ int procfs_find(const struct procfs *p, pid_t pid)
 	return -1;
 }
 
-/* "sl: address:port remote state queues timer retransmits uid timeout inode", all but the last three in hex. */
+/*
+ * "sl: address:port remote state queues timer retransmits uid timeout inode", all but the last three in hex.  Returns 1
+ * at the first socket that does not listen: the kernel lists listeners first (net/ipv4/tcp_ipv4.c, tcp_seq_start), and
+ * formatting a busy server's connections costs milliseconds.
+ */
 static int add_listener(struct procfs *p, const char *line, const uint64_t *wanted)
 {
 	unsigned int port, state;
@@ -140,7 +144,9 @@ static int add_listener(struct procfs *p, const char *line, const uint64_t *want
 
 	if (sscanf(line, "%*d: %*[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %lu", &port, &state, &inode) != 3)
 		return 0; /* the heading */
-	if (state != TCP_LISTEN_STATE || port > UINT16_MAX || !(wanted[port / 64] >> port % 64 & 1))
+	if (state != TCP_LISTEN_STATE)
+		return 1;
+	if (port > UINT16_MAX || !(wanted[port / 64] >> port % 64 & 1))
 		return 0;
 	if (p->nr_listeners == PROCFS_MAX_LISTENERS)
 		return -E2BIG;
@@ -170,7 +176,7 @@ static int add_listeners(struct procfs *p, const char *path, const uint64_t *wan
 	if (!rc && n < 0)
 		rc = -errno;
 	close(fd);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 struct holder_search {
