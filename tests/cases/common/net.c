@@ -167,6 +167,16 @@ void net_clients(unsigned int nr, void (*client)(void))
 		pthread_join(threads[i], NULL);
 }
 
+void net_beside(void (*one)(void), void (*other)(void))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_client, &one))
+		rig_broken("pthread_create");
+	other();
+	pthread_join(thread, NULL);
+}
+
 void net_keep_alive(unsigned int nr)
 {
 	int fd = net_connect();

@@ -41,6 +41,8 @@ void net_ask_with(int fd, const void *request, size_t size, size_t answer_size);
 
 /* `nr` threads run `client`, which makes its own connections. */
 void net_clients(unsigned int nr, void (*client)(void));
+/* Both at the same time. */
+void net_beside(void (*one)(void), void (*other)(void));
 
 /* One connection, `nr` requests. */
 void net_keep_alive(unsigned int nr);

@@ -219,7 +219,7 @@ void rig_judge(const struct rig_case *c)
 	if (got > e->nr)
 		rig_row(expected, measured, "WRONG: %.0f too many%s%s", got - e->nr, *latency ? "; " : "", latency);
 	if (got < least && !by)
-		rig_row(expected, measured, "WRONG: %.0f missing%s%s", e->nr - got, *latency && got > 0 ? "; " : "", latency);
+		rig_row(expected, measured, "WRONG: %.0f missing%s%s", e->nr - got, *latency && got > 0 ? "; " : "", got > 0 ? latency : "");
 	/* Nothing completed has no latency that could be wrong. */
 	if (*latency && got > 0)
 		rig_row(expected, measured, "WRONG: %s", latency);
