@@ -10,9 +10,15 @@
 
 #include "journal.h"
 
-/* Journals the mask of a thread that is narrower than what its cpuset group `dir` allows.  A thread that is gone is fine. */
+/*
+ * Journals the mask of a thread that is narrower than what its cpuset group `dir` allows.  A thread that is gone is
+ * fine.
+ */
 int affinity_note(pid_t tid, uint64_t start, const char *dir, struct journal *j);
-/* Puts back the mask of an AFFINITY entry.  1: it was lost; 0: it is right, or its CPUs are not to be had; -ESRCH: gone. */
+/*
+ * Puts back the mask of an AFFINITY entry.  1: it was lost; 0: it is right, or its CPUs are not to be had; -ESRCH:
+ * gone.
+ */
 int affinity_put_back(const struct journal_entry *entry);
 
 #endif

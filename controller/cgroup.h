@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * cgroup.h - where the control group hierarchies are and which group a task is in; making groups.  Port to libcgroup and
- * to what libcgroup cannot do.  Version 1 (one hierarchy per controller or co-mounted), version 2, and both (hybrid).
+ * cgroup.h - where the control group hierarchies are and which group a task is in; making groups.  Port to libcgroup
+ * and to what libcgroup cannot do.  Version 1 (one hierarchy per controller or co-mounted), version 2, and both
+ * (hybrid).
  */
 #ifndef PARTIES_CGROUP_H
 #define PARTIES_CGROUP_H
@@ -39,8 +40,8 @@ int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t t
 /* Makes <mount>/<name>; one that exists is fine.  The caller has journalled it. */
 int cgroup_make(const struct cgroup_mount *mount, const char *name);
 /*
- * Version 2: whether `dir` hands `controllers` (e.g. "cpuset cpu") to its children; those it does not are written to *ret
- * as "+x +y" ("" for none).
+ * Version 2: whether `dir` hands `controllers` (e.g. "cpuset cpu") to its children; those it does not are written to
+ * *ret as "+x +y" ("" for none).
  */
 int cgroup_missing_controllers(const char *dir, const char *controllers, char *ret, size_t size);
 

@@ -227,7 +227,8 @@ static int check_effective(const struct cpusets *c, struct outcome *ret)
 		if (knob_read(&s->effective, have, sizeof(have)) >= 0 && !strcmp(have, want))
 			continue;
 		ret->error = -EIO;
-		snprintf(ret->where, sizeof(ret->where), "%.80s: wanted %.20s, in effect is %.20s", s->effective.path, want, have);
+		snprintf(ret->where, sizeof(ret->where), "%.80s: wanted %.20s, in effect is %.20s",
+			 s->effective.path, want, have);
 		return -EIO;
 	}
 	return 0;

@@ -166,7 +166,9 @@ static void take_listed(struct speed_ladder *l, unsigned int cpu)
 		l->nominal--;
 }
 
-/* No list: 100 MHz steps.  base_frequency is what the vendor guarantees; above it is turbo, of which one step is used. */
+/*
+ * No list: 100 MHz steps.  base_frequency is what the vendor guarantees; above it is turbo, of which one step is used.
+ */
 static void take_grid(struct speed_ladder *l, unsigned int cpu, const struct domain *d)
 {
 	char path[96], text[32];
@@ -211,7 +213,8 @@ static int find_domains(struct frequency *f, const struct cpulist *cpus)
 
 		if (err)
 			return err;
-		f->exact = f->exact && f->domains[f->nr - 1].setspeed.fd >= 0 && has_governor((unsigned int)cpu, "userspace");
+		f->exact = f->exact && f->domains[f->nr - 1].setspeed.fd >= 0 &&
+			   has_governor((unsigned int)cpu, "userspace");
 		cpulist_andnot(&left, &f->domains[f->nr - 1].cpus);
 	}
 	return f->nr ? 0 : -ENODEV;
@@ -262,8 +265,11 @@ int frequency_journal(const struct frequency *f, struct journal *j)
 		const struct domain *d = &f->domains[i];
 
 		err = knob_read(&d->governor, governor, sizeof(governor));
-		if (err >= 0)
-			err = d->setspeed.fd >= 0 && !strcmp(governor, "userspace") ? journal_add_knob(j, &d->setspeed) : 0;
+		if (err < 0)
+			return err;
+		err = 0;
+		if (d->setspeed.fd >= 0 && !strcmp(governor, "userspace"))
+			err = journal_add_knob(j, &d->setspeed);
 		if (!err)
 			err = journal_add_knob(j, &d->governor);
 		if (!err)

@@ -2,8 +2,8 @@
 /*
  * frequency.h - the speed of CPUs.  Port to libcpupower, which knows the sysfs of "/" only.
  *
- * Where the governor `userspace` is there, a speed is set exactly; otherwise the highest speed is capped.  CPUs that the
- * hardware clocks together are one domain and run at the fastest speed that one of them is to have.
+ * Where the governor `userspace` is there, a speed is set exactly; otherwise the highest speed is capped.  CPUs that
+ * the hardware clocks together are one domain and run at the fastest speed that one of them is to have.
  */
 #ifndef PARTIES_FREQUENCY_H
 #define PARTIES_FREQUENCY_H
@@ -15,8 +15,8 @@
 struct frequency;
 
 /*
- * Finds the domains of `cpus` and the ladder; writes nothing.  -ENODEV: no cpufreq (virtual machines, containers), or not
- * for all of `cpus`.  The caller closes.
+ * Finds the domains of `cpus` and the ladder; writes nothing.  -ENODEV: no cpufreq (virtual machines, containers), or
+ * not for all of `cpus`.  The caller closes.
  */
 int frequency_open(struct frequency **ret, const struct cpulist *cpus);
 /* kHz: the listed speeds, or 100 MHz steps; a boost speed is one step above nominal. */

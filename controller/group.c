@@ -89,13 +89,13 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 		return -EINVAL;
 	}
 	if (what->cgroup && (what->cgroup[0] != '/' || !what->cgroup[1])) {
-		snprintf(error, error_size, "%s: control group \"%s\" cannot be adopted: name one below the root, as /name", g->name,
-			 what->cgroup);
+		snprintf(error, error_size, "%s: control group \"%s\" cannot be adopted: name one below the root",
+			 g->name, what->cgroup);
 		return -EINVAL;
 	}
 	if (is_batch && !mounts->kinds[CGROUP_FREEZER].version) {
-		snprintf(error, error_size, "%s: best effort without a core must be frozen and there is no freezer: mount the "
-			 "freezer controller or cgroup2", g->name);
+		snprintf(error, error_size, "%s: best effort without a core must be frozen and there is no freezer: "
+			 "mount the freezer controller or cgroup2", g->name);
 		return -ENOTSUP;
 	}
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
@@ -184,8 +184,8 @@ static int enable_in(const struct cgroup_mount *mount, const char *root, const c
 }
 
 /* Version 2: every group from the mount point down to the parent of `dir` hands out what we use. */
-static int enable_controllers(const struct group *g, const struct group_place *place, const char *root, struct journal *j,
-			      char *error, size_t error_size)
+static int enable_controllers(const struct group *g, const struct group_place *place, const char *root,
+			      struct journal *j, char *error, size_t error_size)
 {
 	const char *wanted = !is_v2(g, CGROUP_CPU) ? "cpuset" : !is_v2(g, CGROUP_CPUSET) ? "cpu" : "cpuset cpu";
 	char dir[KNOB_PATH_SIZE], missing[64] = "";
@@ -200,10 +200,11 @@ static int enable_controllers(const struct group *g, const struct group_place *p
 		at += 1 + strcspn(place->dir + at + 1, "/");
 	}
 	if (err == -EBUSY)
-		snprintf(error, error_size, "%s: %s holds processes itself and so cannot hand out \"%s\": move them to a group "
-			 "below it", g->name, dir, missing);
+		snprintf(error, error_size, "%s: %s holds processes itself and so cannot hand out \"%s\": move them to "
+			 "a group below it", g->name, dir, missing);
 	else if (err)
-		snprintf(error, error_size, "%s: cannot enable \"%s\" in %s: %s", g->name, missing, dir, strerror(-err));
+		snprintf(error, error_size, "%s: cannot enable \"%s\" in %s: %s", g->name, missing, dir,
+			 strerror(-err));
 	return err;
 }
 
@@ -255,7 +256,9 @@ static uint64_t read_usage(const struct group *g, const char *root)
 
 static uint64_t read_throttled(const struct group *g)
 {
-	return is_v2(g, CGROUP_CPU) ? read_stat(&g->stat, "throttled_usec ", 1000) : read_stat(&g->stat, "throttled_time ", 1);
+	if (is_v2(g, CGROUP_CPU))
+		return read_stat(&g->stat, "throttled_usec ", 1000);
+	return read_stat(&g->stat, "throttled_time ", 1);
 }
 
 static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)

@@ -36,8 +36,8 @@ struct group {
 };
 
 /*
- * Where the group will be; touches nothing.  -EINVAL: a name that cannot be a directory, or "/" to adopt.  -ENOTSUP: best
- * effort cannot be frozen here.  Told in `error`.
+ * Where the group will be; touches nothing.  -EINVAL: a name that cannot be a directory, or "/" to adopt.  -ENOTSUP:
+ * best effort cannot be frozen here.  Told in `error`.
  */
 int group_plan(struct group *g, const char *root, const struct machine_group *what, bool is_batch, bool bandwidth,
 	       const struct cgroup_mounts *mounts, char *error, size_t error_size);

@@ -11,9 +11,10 @@
  *   task   <tid> <start> <dir> <origin>  we moved this task from <origin> into our group <dir>
  *   affinity <tid> <start> <dir> <cpus>  this thread had pinned itself, in the cpuset group <dir>
  *
- * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched.  restore.c
- * goes from the last line to the first and is idempotent: a value that is right, a task that is gone or elsewhere, a
- * group that is gone are fine.  A last line without a newline was never synced, so its thing was never touched.
+ * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched. 
+ * restore.c goes from the last line to the first and is idempotent: a value that is right, a task that is gone or
+ * elsewhere, a group that is gone are fine.  A last line without a newline was never synced, so its thing was never
+ * touched.
  */
 #ifndef PARTIES_JOURNAL_H
 #define PARTIES_JOURNAL_H

@@ -117,8 +117,8 @@ int knob_change(struct undo *u, const struct knob *k, const char *want, struct o
 	if (err < 0)
 		return failed(k, err, "reading back", want, ret);
 	if (!k->kind->same(now, want)) {
-		failed(k, -EIO, "wrote", want, ret);
-		snprintf(ret->where + strlen(ret->where), sizeof(ret->where) - strlen(ret->where), ", reads \"%.20s\"", now);
+		ret->error = -EIO;
+		snprintf(ret->where, sizeof(ret->where), "%.80s: wrote \"%.24s\", reads \"%.24s\"", k->path, want, now);
 		return -EIO;
 	}
 	ret->nr_writes++;

@@ -3,8 +3,8 @@
  * knob.h - one kernel file that is read and written many times, and the undo log of a step.  Port.
  *
  * A knob stays open: a pread on a kept descriptor costs a tenth of open, read, close.  knob_change is the one way to
- * write: it looks first, writes only what differs, reads back what the kernel made of it, and remembers the old text, so
- * that a step that fails half-way is taken back write by write in reverse order.
+ * write: it looks first, writes only what differs, reads back what the kernel made of it, and remembers the old text,
+ * so that a step that fails half-way is taken back write by write in reverse order.
  */
 #ifndef PARTIES_KNOB_H
 #define PARTIES_KNOB_H

@@ -17,8 +17,8 @@ struct lock {
 };
 
 /*
- * Makes `dir` when `make` and takes the lock.  -EBUSY: another instance holds it and `error` names its pid.  -ENOENT: there
- * is no such directory and `make` is false.  Other failures are told in `error` too.
+ * Makes `dir` when `make` and takes the lock.  -EBUSY: another instance holds it and `error` names its pid.  -ENOENT:
+ * there is no such directory and `make` is false.  Other failures are told in `error` too.
  */
 int lock_take(struct lock *lock, const char *dir, bool make, char *error, size_t error_size);
 /* Removes the file, and the directory if it was made for us and is empty.  A lock that is not held is fine. */

@@ -2,9 +2,9 @@
 /*
  * machine.c - the actuators behind one door.  Glue: what is there, in which order it is opened, changed and put back.
  *
- * One step: freeze best effort that loses its last core, move CPUs, set speeds, thaw.  Every write goes through one undo
- * log, so a step that fails anywhere leaves nothing behind.  Opening has no undo of its own: what was done so far is in
- * the journal, and is undone from there just as a killed run is.
+ * One step: freeze best effort that loses its last core, move CPUs, set speeds, thaw.  Every write goes through one
+ * undo log, so a step that fails anywhere leaves nothing behind.  Opening has no undo of its own: what was done so far
+ * is in the journal, and is undone from there just as a killed run is.
  */
 #include "machine.h"
 
@@ -60,8 +60,8 @@ static int find_cpuset(struct machine *m, char *error, size_t error_size)
 		return err;
 	}
 	if (!has_kind(m, CGROUP_CPUSET)) {
-		snprintf(error, error_size, "no cpuset controller here: mount it (mount -t cgroup -o cpuset cpuset DIR, or cgroup2), or "
-			 "use --mode observe");
+		snprintf(error, error_size, "no cpuset controller here: mount it (mount -t cgroup -o cpuset none DIR, "
+			 "or cgroup2), or use --mode observe");
 		return -ENOTSUP;
 	}
 	err = cpuset_read_effective(m->mounts.kinds[CGROUP_CPUSET].dir, &allowed);
@@ -73,8 +73,11 @@ static int find_cpuset(struct machine *m, char *error, size_t error_size)
 		return 0;
 	if (!err && cpulist_format(&cpus, text, sizeof(text)) < 0)
 		snprintf(text, sizeof(text), "some");
-	snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or give it all CPUs",
-		 err ? strerror(-err) : text);
+	if (err)
+		snprintf(error, error_size, "cannot read which CPUs this control group may use: %s", strerror(-err));
+	else
+		snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or "
+			 "give it all CPUs", text);
 	return err ? err : -ENOTSUP;
 }
 
@@ -90,8 +93,8 @@ static int find_speed(struct machine *m, enum config_speed speed, char *error, s
 	if (!err)
 		m->ladder = *frequency_ladder(m->frequency);
 	else if (speed == CONFIG_SPEED_CPUFREQ) {
-		snprintf(error, error_size, "speed = cpufreq: this machine lets nobody set the speed of its CPUs (%s): use "
-			 "bandwidth or auto", strerror(-err));
+		snprintf(error, error_size, "speed = cpufreq: this machine lets nobody set the speed of its CPUs (%s): "
+			 "use bandwidth or auto", strerror(-err));
 		return -ENOTSUP;
 	} else if (speed != CONFIG_SPEED_NONE && has_kind(m, CGROUP_CPU)) {
 		bandwidth_fill_ladder(&m->ladder);
@@ -109,18 +112,20 @@ static int plan_groups(struct machine *m, const struct machine_opts *opts, char 
 	m->nr_services = opts->nr_services;
 	for (uint32_t i = 0; i < opts->nr_services + opts->nr_batches; i++) {
 		bool is_batch = i >= opts->nr_services;
-		const struct machine_group *what = is_batch ? &opts->batches[i - opts->nr_services] : &opts->services[i];
+		const struct machine_group *what = is_batch ? &opts->batches[i - opts->nr_services] :
+							      &opts->services[i];
 		int err;
 
 		for (uint32_t other = 0; other < i; other++)
 			if (!strcmp(m->groups[other].name, what->name)) {
-				snprintf(error, error_size, "two things are named %s: their control groups would be one", what->name);
+				snprintf(error, error_size, "two things are named %s: their groups would be one",
+					 what->name);
 				return -EINVAL;
 			}
 		group_init(&m->groups[i]);
 		m->nr_groups++;
-		err = group_plan(&m->groups[i], m->root, what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts, error,
-				 error_size);
+		err = group_plan(&m->groups[i], m->root, what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts,
+				 error, error_size);
 		if (err)
 			return err;
 	}
@@ -137,8 +142,8 @@ static void describe(struct machine *m)
 			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
 			       speeds[m->ladder.kind]);
 	if (m->ladder.kind == SPEED_FREQ)
-		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u", frequency_method(m->frequency),
-			 m->ladder.nr_steps);
+		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u",
+			 frequency_method(m->frequency), m->ladder.nr_steps);
 	for (uint32_t i = 0; i < m->nr_services; i++) {
 		uint32_t us = bandwidth_period_us(m->groups[i].target_ns);
 
@@ -176,7 +181,8 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 	if (!err)
 		err = frequency_start(m->frequency, &m->undo, &outcome);
 	if (err)
-		snprintf(error, error_size, "cannot take over the speed of CPUs: %s", outcome.error ? outcome.where : strerror(-err));
+		snprintf(error, error_size, "cannot take over the speed of CPUs: %s",
+			 outcome.error ? outcome.where : strerror(-err));
 	return err;
 }
 

@@ -134,13 +134,17 @@ static void put_back_all(struct restore *r)
 	}
 }
 
-/* Last of all, because moving a thread or changing its set may make the kernel forget its mask.  The first line wins. */
+/*
+ * Last of all, because moving a thread or changing its set may make the kernel forget its mask.  The first line wins.
+ */
 static void put_back_affinity(struct restore *r)
 {
 	for (size_t i = r->nr; i--;) {
 		const struct journal_entry *e = &r->entries[i];
-		int done = e->kind == JOURNAL_AFFINITY && tasks_is_alive(r->root, e->tid, e->start) ? affinity_put_back(e) : 0;
+		int done = 0;
 
+		if (e->kind == JOURNAL_AFFINITY && tasks_is_alive(r->root, e->tid, e->start))
+			done = affinity_put_back(e);
 		if (done > 0)
 			r->put_back++;
 		else if (done < 0 && done != -ESRCH)

@@ -115,8 +115,8 @@ static int read_stat(const char *root, pid_t tid, struct stat_line *ret)
 	if (knob_read_path(path, text, sizeof(text)) < 0)
 		return -ESRCH;
 	rest = strrchr(text, ')'); /* the name may hold anything */
-	if (!rest || sscanf(rest + 1, " %*c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
-			    &line.parent, &flags, &line.start) != 3)
+	if (!rest || sscanf(rest + 1, " %*c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			    "%" SCNu64, &line.parent, &flags, &line.start) != 3)
 		return -ESRCH;
 	line.exiting = flags & FLAG_EXITING;
 	*ret = line;
@@ -289,29 +289,28 @@ struct move_out {
 	size_t nr_entries;
 };
 
-static const char *find_entry(const char *root, const char *dir, pid_t tid, const struct journal_entry *entries, size_t nr)
+static const char *find_entry(const struct move_out *m, pid_t tid)
 {
 	struct stat_line line;
 
-	if (read_stat(root, tid, &line))
+	if (read_stat(m->root, tid, &line))
 		return NULL;
-	for (size_t i = 0; i < nr; i++)
-		if (entries[i].kind == JOURNAL_TASK && entries[i].tid == tid && entries[i].start == line.start &&
-		    !strcmp(entries[i].path, dir))
-			return entries[i].text;
+	for (const struct journal_entry *e = m->entries; e < m->entries + m->nr_entries; e++)
+		if (e->kind == JOURNAL_TASK && e->tid == tid && e->start == line.start && !strcmp(e->path, m->dir))
+			return e->text;
 	return NULL;
 }
 
-static const char *find_origin(const char *root, const char *dir, pid_t tid, const struct journal_entry *entries, size_t nr)
+static const char *find_origin(const struct move_out *m, pid_t tid)
 {
-	const char *origin = find_entry(root, dir, tid, entries, nr);
-	pid_t id = read_process(root, tid);
+	const char *origin = find_entry(m, tid);
+	pid_t id = read_process(m->root, tid);
 
 	for (int i = 0; !origin && id > 1 && i < MAX_ANCESTORS; i++) {
 		struct stat_line line;
 
-		origin = find_entry(root, dir, id, entries, nr);
-		if (read_stat(root, id, &line))
+		origin = find_entry(m, id);
+		if (read_stat(m->root, id, &line))
 			break;
 		id = line.parent;
 	}
@@ -325,7 +324,7 @@ static int move_processes(struct move_out *m, int *moved)
 	int err = read_members(m->dir, "cgroup.procs", &members);
 
 	for (size_t i = 0; !err && i < members.nr; i++) {
-		const char *origin = find_origin(m->root, m->dir, members.ids[i], m->entries, m->nr_entries);
+		const char *origin = find_origin(m, members.ids[i]);
 
 		err = origin ? move_one(origin, "cgroup.procs", members.ids[i], moved) : -ENOENT;
 		if (err)
@@ -335,15 +334,18 @@ static int move_processes(struct move_out *m, int *moved)
 	return err;
 }
 
-/* Then threads that had been apart from their process, which only version 1 allows.  A group that is gone is no failure. */
+/*
+ * Then threads that had been apart from their process, which only version 1 allows.  A group that is gone is no
+ * failure.
+ */
 static int move_threads(struct move_out *m, const struct ids *threads, int *moved)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < threads->nr; i++) {
 		pid_t process = read_process(m->root, threads->ids[i]);
-		const char *origin = find_entry(m->root, m->dir, threads->ids[i], m->entries, m->nr_entries);
-		const char *others = find_entry(m->root, m->dir, process, m->entries, m->nr_entries);
+		const char *origin = find_entry(m, threads->ids[i]);
+		const char *others = find_entry(m, process);
 
 		if (origin && others && strcmp(origin, others))
 			err = move_one(origin, "tasks", threads->ids[i], moved);

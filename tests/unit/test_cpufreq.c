@@ -292,11 +292,11 @@ static void this_machine_runs_at_every_step_and_gets_its_own_back(void **state)
 	take_over();
 	for (uint32_t i = 0; i < frequency_ladder(frequency)->nr_steps; i++) {
 		bool exact = !strcmp(frequency_method(frequency), "userspace");
+		const char *file = exact ? "cpu0/cpufreq/scaling_setspeed" : "cpu0/cpufreq/scaling_max_freq";
 		uint32_t want = khz[0] = frequency_ladder(frequency)->value[i];
 
 		assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
-		assert_int_equal(atoi(tree_get(SYSFS, exact ? "cpu0/cpufreq/scaling_setspeed" : "cpu0/cpufreq/scaling_max_freq")),
-				 want);
+		assert_int_equal(atoi(tree_get(SYSFS, file)), want);
 		if (exact)
 			assert_int_equal(atoi(tree_get(SYSFS, "cpu0/cpufreq/scaling_cur_freq")), want);
 	}

@@ -39,8 +39,8 @@ static void kernel_lists_round_trip(void **state)
 
 static void bad_lists_are_refused_and_leave_the_output_alone(void **state)
 {
-	static const char *const bad[] = { ",", "1,", ",1", "1,,2", "-1", "1-", "3-1", "a", "1 2", " 1", "1\n2", "1-2-3", "0x1",
-					   "1\n\n", "1,\n" };
+	static const char *const bad[] = { ",", "1,", ",1", "1,,2", "-1", "1-", "3-1", "a", "1 2", " 1", "1\n2",
+					   "1-2-3", "0x1", "1\n\n", "1,\n" };
 	static const char *const out_of_range[] = { "1024", "0-1024", "99999999999999999999" };
 	struct cpulist set, before;
 

@@ -106,9 +106,10 @@ static void fields_that_would_break_a_line_are_refused(void **state)
 static void bad_lines_are_refused_and_leave_the_output_alone(void **state)
 {
 	static const char *const bad[] = {
-		"", "\n", "value", "value\t", "value\t/a", "value\ta\tb", "value\t/a\tb\tc", "value\t/a\tb\nvalue\t/c\td", "Value\t/a\tb",
-		"valuable\t/a\tb", "task\t/a\t/b", "task\t1\t/a\t/b", "task\tx\t1\t/a\t/b", "task\t-1\t1\t/a\t/b",
-		"task\t2147483648\t1\t/a\t/b", "task\t1\t18446744073709551616\t/a\t/b", "task\t1 \t1\t/a\t/b", "task\t1\t1\t/a",
+		"", "\n", "value", "value\t", "value\t/a", "value\ta\tb", "value\t/a\tb\tc",
+		"value\t/a\tb\nvalue\t/c\td", "Value\t/a\tb", "valuable\t/a\tb", "task\t/a\t/b",
+		"task\t1\t/a\t/b", "task\tx\t1\t/a\t/b", "task\t-1\t1\t/a\t/b", "task\t2147483648\t1\t/a\t/b",
+		"task\t1\t18446744073709551616\t/a\t/b", "task\t1 \t1\t/a\t/b", "task\t1\t1\t/a",
 		"group\t\t/b", "parties journal 1",
 	};
 	struct journal_entry entry, before;

@@ -182,8 +182,149 @@ static void a_dry_machine_writes_nothing(void **state)
 	close_machine();
 }
 
+static uint32_t speed_of(unsigned int cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "cpu%u/cpufreq/scaling_setspeed", cpu);
+	return (uint32_t)atoi(tree_get("/sys/devices/system/cpu", path));
+}
+
+/* Where there are P-states: the service's cores at its speed, the pool at the lowest, best effort at nominal. */
+static void every_core_runs_at_its_owners_speed(void **state)
+{
+	const struct speed_ladder *l;
+	struct allocation a;
+
+	(void)state;
+	prepare();
+	opts.speed = CONFIG_SPEED_AUTO;
+	open_machine();
+	l = machine_ladder(machine);
+	if (l->kind != SPEED_FREQ || topo.nr_cores < 3 || !strstr(machine_describe(machine), "by=userspace")) {
+		print_message("# skip: needs CPUs whose speed can be set, three cores of them\n");
+		skip();
+	}
+	a = allocate(1, true, 1);
+	a.owner[topo.nr_cores - 1] = ALLOCATION_IDLE;
+	assert_applied(&a, UINT32_MAX);
+	for (uint32_t i = 0; i < topo.nr_cores; i++) {
+		uint32_t step = i == 0 ? 1 : i == topo.nr_cores - 1 ? 0 : l->nominal;
+
+		for (unsigned int cpu = 0; cpu < CPULIST_MAX_CPUS; cpu++)
+			if (cpulist_has(&topo.cores[i].cpus, cpu))
+				assert_int_equal(speed_of(cpu), l->value[step]);
+	}
+	assert_applied(&a, 0);
+	close_machine();
+	assert_string_not_equal(tree_get("/sys/devices/system/cpu/cpu0/cpufreq", "scaling_governor"), "userspace");
+}
+
+/* The rest needs no rights: trees that stand in for "/". */
+static char root[TREE_PATH_SIZE];
+
+static int make_tree(void **state)
+{
+	(void)state;
+	tree_make(root);
+	tree_put(root, "20 1 0:3 / /proc rw - proc proc rw\n", "proc/self/mountinfo");
+	machine = NULL;
+	memset(&topo, 0, sizeof(topo));
+	topo.nr_cores = 2;
+	for (unsigned int cpu = 0; cpu < 2; cpu++)
+		cpulist_add(&topo.cores[cpu].cpus, cpu);
+	service_pids.nr = batch_pids.nr = 0;
+	service = (struct machine_group){ .name = SERVICE, .target_ns = 60000000, .pids = &service_pids };
+	batch = (struct machine_group){ .name = BATCH, .pids = &batch_pids };
+	opts = (struct machine_opts){ .root = root, .state_dir = root, .topology = &topo, .speed = CONFIG_SPEED_AUTO,
+				      .dry = true, .nr_services = 1, .nr_batches = 1,
+				      .services = &service, .batches = &batch };
+	return 0;
+}
+
+static int remove_tree(void **state)
+{
+	(void)state;
+	machine_close(machine);
+	machine = NULL;
+	tree_remove(root);
+	return 0;
+}
+
+static void put_version_2(const char *controllers, const char *cpus)
+{
+	tree_put(root, "30 20 0:30 / /cg rw - cgroup2 cgroup2 rw\n", "proc/self/mountinfo");
+	tree_put(root, controllers, "cg/cgroup.controllers");
+	tree_put(root, cpus, "cg/cpuset.cpus.effective");
+}
+
+static void assert_refused(int err, const char *what)
+{
+	assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), err);
+	assert_null(machine);
+	if (!strstr(error, what))
+		fail_msg("\"%s\" does not say \"%s\"", error, what);
+}
+
+static void a_machine_without_cpusets_says_what_to_mount(void **state)
+{
+	(void)state;
+	assert_refused(-ENOTSUP, "mount");
+	put_version_2("cpu memory\n", "0-1\n");
+	assert_refused(-ENOTSUP, "cpuset");
+	opts.dry = false;
+	assert_refused(-ENOTSUP, "cpuset");
+	assert_string_equal(tree_get(root, "lock"), "");
+	assert_string_equal(tree_get(root, "journal"), "");
+}
+
+static void cpus_that_the_container_may_not_use_are_named(void **state)
+{
+	(void)state;
+	put_version_2("cpu cpuset\n", "0\n");
+	assert_refused(-ENOTSUP, "CPUs 1");
+}
+
+static void a_speed_that_is_asked_for_and_not_there_is_refused(void **state)
+{
+	(void)state;
+	put_version_2("cpuset\n", "0-1\n");
+	opts.speed = CONFIG_SPEED_CPUFREQ;
+	assert_refused(-ENOTSUP, "bandwidth");
+	opts.speed = CONFIG_SPEED_BANDWIDTH;
+	assert_refused(-ENOTSUP, "cpu controller");
+}
+
+static void without_a_knob_for_speed_cores_alone_are_steered(void **state)
+{
+	(void)state;
+	put_version_2("cpuset\n", "0-1\n");
+	open_machine();
+	assert_int_equal(machine_ladder(machine)->kind, SPEED_NONE);
+	assert_int_equal(machine_ladder(machine)->nr_steps, 0);
+	assert_string_equal(machine_describe(machine), "cpuset=v2 freezer=v2 speed=none");
+}
+
+static void what_is_used_is_described_in_a_line(void **state)
+{
+	struct allocation a;
+	struct outcome outcome;
+
+	(void)state;
+	put_version_2("cpuset cpu\n", "0-1\n");
+	open_machine();
+	assert_string_equal(machine_describe(machine), "cpuset=v2 freezer=v2 speed=bandwidth period=20ms");
+	a = allocate(1, true, 0);
+	assert_applied(&a, 0);
+	a.nr_services = 2;
+	outcome = apply(&a);
+	assert_int_equal(outcome.error, -EINVAL);
+	machine_close(NULL);
+}
+
 static int run(void)
 {
+#define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_tree, remove_tree)
 #define LIVE_TEST(f) cmocka_unit_test_setup_teardown(f, rig_start, rig_finish)
 	const struct CMUnitTest tests[] = {
 		LIVE_TEST(every_thread_moves_in_and_back_again),
@@ -194,6 +335,12 @@ static int run(void)
 		LIVE_TEST(a_step_that_fails_half_way_is_rolled_back),
 		LIVE_TEST(an_opening_that_fails_half_way_leaves_everything_as_it_was),
 		LIVE_TEST(a_dry_machine_writes_nothing),
+		LIVE_TEST(every_core_runs_at_its_owners_speed),
+		TREE_TEST(a_machine_without_cpusets_says_what_to_mount),
+		TREE_TEST(cpus_that_the_container_may_not_use_are_named),
+		TREE_TEST(a_speed_that_is_asked_for_and_not_there_is_refused),
+		TREE_TEST(without_a_knob_for_speed_cores_alone_are_steered),
+		TREE_TEST(what_is_used_is_described_in_a_line),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

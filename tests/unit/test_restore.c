@@ -37,9 +37,10 @@ static void put_journal(const char *lines)
 	size_t len = (size_t)snprintf(text, sizeof(text), "parties journal 1\n");
 
 	for (; *lines; lines++) {
-		const char *piece = *lines == '@' ? root : lines;
+		bool is_root = *lines == '@';
 
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.*s", piece == root ? (int)strlen(root) : 1, piece);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.*s", is_root ? (int)strlen(root) : 1,
+					is_root ? root : lines);
 	}
 	tree_put(root, text, "journal");
 }
@@ -180,8 +181,9 @@ static void hold_machine(int say, int nr_steps)
 	static struct match_pids service_pids, batch_pids;
 	struct machine_group services = { .name = "live-service", .target_ns = 10000000, .pids = &service_pids };
 	struct machine_group batches = { .name = "live-batch", .pids = &batch_pids };
-	struct machine_opts opts = { .root = "", .state_dir = live.state_dir, .topology = &topo, .speed = CONFIG_SPEED_AUTO,
-				     .nr_services = 1, .nr_batches = 1, .services = &services, .batches = &batches };
+	struct machine_opts opts = { .root = "", .state_dir = live.state_dir, .topology = &topo,
+				     .speed = CONFIG_SPEED_AUTO, .nr_services = 1, .nr_batches = 1,
+				     .services = &services, .batches = &batches };
 	struct machine *machine;
 	struct outcome outcome;
 
@@ -286,8 +288,8 @@ static void a_run_that_is_alive_is_named_and_left_alone(void **state)
 {
 	static struct match_pids pids;
 	struct machine_group group = { .name = "second", .target_ns = 10000000, .pids = &pids };
-	struct machine_opts opts = { .root = "", .state_dir = live.state_dir, .topology = &topo, .speed = CONFIG_SPEED_AUTO,
-				     .nr_services = 1, .services = &group };
+	struct machine_opts opts = { .root = "", .state_dir = live.state_dir, .topology = &topo,
+				     .speed = CONFIG_SPEED_AUTO, .nr_services = 1, .services = &group };
 	char *before = prepare(), pid[32];
 	struct machine *machine = NULL;
 	pid_t holder;
@@ -311,8 +313,8 @@ static void the_next_start_puts_back_before_it_looks_at_anything(void **state)
 {
 	static struct match_pids pids;
 	struct machine_group group = { .name = "second", .target_ns = 10000000, .pids = &pids };
-	struct machine_opts opts = { .root = "", .state_dir = live.state_dir, .topology = &topo, .speed = CONFIG_SPEED_AUTO,
-				     .nr_services = 1, .services = &group };
+	struct machine_opts opts = { .root = "", .state_dir = live.state_dir, .topology = &topo,
+				     .speed = CONFIG_SPEED_AUTO, .nr_services = 1, .services = &group };
 	char *before = prepare();
 	struct machine *machine;
 

@@ -91,7 +91,7 @@ static void two_sockets_are_ordered_by_package_then_l3_domain(void **state)
 
 		/* Even CPUs are package 0.  Each package has two domains. */
 		put_cpu(cpu, siblings[cpu], cpu % 2 ? "1\n" : "0\n",
-			(const char *const[]){ "0,2\n", "1,3\n", "0,2\n", "1,3\n", "4,6\n", "5,7\n", "4,6\n", "5,7\n" }[cpu]);
+			cpu < 4 ? cpu % 2 ? "1,3\n" : "0,2\n" : cpu % 2 ? "5,7\n" : "4,6\n");
 	}
 	tree_put(root, "0-1\n", "sys/devices/system/node/online");
 	tree_put(root, "0,2,4,6\n", "sys/devices/system/node/node0/cpulist");
