@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * connections.c - hard cases about descriptors, threads, processes and connections: who accepts, reads, answers and closes.
+ * connections.c - hard cases about descriptors and connections: copied, reused, given up, there before us, or very many.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,85 +13,9 @@
 #include "common/net.h"
 #include "common/rig.h"
 
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
-
-/* Descriptors on their way from one thread to another. */
-static int queue[2];
-
-static void *answer_and_close(void *arg)
+static void serve_3ms(int fd)
 {
-	char buf[NET_MESSAGE];
-	int fd;
-
-	(void)arg;
-	while (read(queue[0], &fd, sizeof(fd)) == sizeof(fd)) {
-		if (net_read(fd, buf, NET_MESSAGE)) {
-			rig_sleep_us(3000);
-			net_write(fd, buf, NET_MESSAGE);
-		}
-		close(fd);
-	}
-	return NULL;
-}
-
-static void server_dispatcher(int listener)
-{
-	pthread_t thread;
-	int fd;
-
-	if (pipe(queue))
-		_exit(1);
-	for (int i = 0; i < 8; i++)
-		pthread_create(&thread, NULL, answer_and_close, NULL);
-	while ((fd = accept(listener, NULL, NULL)) >= 0)
-		if (write(queue[1], &fd, sizeof(fd)) != sizeof(fd))
-			_exit(1);
-}
-
-static void client_ten_each(void)
-{
-	net_one_each(10);
-}
-
-static void client_dispatcher(void)
-{
-	net_clients(8, client_ten_each);
-}
-
-static void *answer(void *arg)
-{
-	char buf[NET_MESSAGE] = { 0 };
-	int fd;
-
-	(void)arg;
-	while (read(queue[0], &fd, sizeof(fd)) == sizeof(fd)) {
-		rig_sleep_us(3000);
-		net_write(fd, buf, NET_MESSAGE);
-	}
-	return NULL;
-}
-
-/* Thread A reads all requests, threads B answer them. */
-static void serve_by_another(int fd)
-{
-	char buf[NET_MESSAGE];
-
-	while (net_read(fd, buf, NET_MESSAGE))
-		if (write(queue[1], &fd, sizeof(fd)) != sizeof(fd))
-			break;
-}
-
-
-static void server_handing_over(int listener)
-{
-	pthread_t thread;
-
-	if (pipe(queue))
-		_exit(1);
-	for (int i = 0; i < 4; i++)
-		pthread_create(&thread, NULL, answer, NULL);
-	for (int fd; (fd = accept(listener, NULL, NULL)) >= 0;)
-		serve_by_another(fd);
+	net_serve(fd, 3000);
 }
 
 static void client_twenty(void)
@@ -102,42 +23,9 @@ static void client_twenty(void)
 	net_keep_alive(20);
 }
 
-/* ---- processes --------------------------------------------------------------------------------------------------- */
-
-static void serve_3ms(int fd)
+static void client_ten_each(void)
 {
-	net_serve(fd, 3000);
-}
-
-static void accept_for_ever(int listener)
-{
-	for (int fd; (fd = accept(listener, NULL, NULL)) >= 0; close(fd))
-		serve_3ms(fd);
-	_exit(0);
-}
-
-static void server_prefork(int listener)
-{
-	for (int i = 0; i < 3; i++)
-		if (rig_fork() == 0)
-			accept_for_ever(listener);
-	pause();
-}
-
-static void server_fork_after_accept(int listener)
-{
-	signal(SIGCHLD, SIG_IGN);
-	for (int fd; (fd = accept(listener, NULL, NULL)) >= 0; close(fd)) {
-		if (rig_fork() == 0) {
-			serve_3ms(fd);
-			_exit(0);
-		}
-	}
-}
-
-static void client_three(void)
-{
-	net_clients(3, client_twenty);
+	net_one_each(10);
 }
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------- */
@@ -343,65 +231,6 @@ static void serve_long_then_short(int fd)
 	}
 }
 
-/* ---- the server is a client, too --------------------------------------------------------------------------------- */
-
-static void serve_by_upstream(int fd)
-{
-	char buf[NET_MESSAGE];
-	int upstream = net_connect();
-
-	while (net_read(fd, buf, NET_MESSAGE)) {
-		net_write(upstream, buf, NET_MESSAGE);
-		if (!net_read(upstream, buf, NET_MESSAGE))
-			break;
-		rig_sleep_us(2000);
-		net_write(fd, buf, NET_MESSAGE);
-	}
-	close(upstream);
-}
-
-static void run_upstream(const struct rig_case *c)
-{
-	const struct rig_case back = { .serve = serve_3ms };
-	struct sockaddr_storage upstream;
-	pid_t server;
-	int listener;
-
-	rig_serve(net_listen(), &back);
-	upstream = net_address;
-	listener = net_listen();
-	/* The server connects to the upstream, the client to the server. */
-	{
-		struct sockaddr_storage front = net_address;
-
-		net_address = upstream;
-		server = rig_serve(listener, c);
-		net_address = front;
-	}
-	rig_watch(server, 0, 0);
-	c->client();
-	rig_stop();
-	rig_judge(c);
-}
-
-/* 'i' is answered at once; anything else asks itself first. */
-static void serve_calling_itself(int fd)
-{
-	char buf[NET_MESSAGE];
-
-	while (net_read(fd, buf, NET_MESSAGE)) {
-		rig_sleep_us(3000);
-		if (buf[0] != 'i') {
-			int inner = net_connect();
-
-			net_write(inner, "inner...........", NET_MESSAGE);
-			net_read(inner, buf, NET_MESSAGE);
-			close(inner);
-		}
-		net_write(fd, buf, NET_MESSAGE);
-	}
-}
-
 /* ---- many -------------------------------------------------------------------------------------------------------- */
 
 enum { MANY = 9000 };
@@ -492,13 +321,6 @@ static void run_misses(const struct rig_case *c)
 }
 
 static const struct rig_case cases[] = {
-	{ "12", "dispatcher accepts, workers serve, many close at once", .server = server_dispatcher, .client = client_dispatcher,
-	  .expect = { .nr = 80, .us = 3000 } },
-	{ "13", "thread A reads, thread B answers", .server = server_handing_over, .client = client_twenty,
-	  .expect = { .nr = 20, .us = 3000 } },
-	{ "14a", "prefork; the target is the master", .server = server_prefork, .client = client_three, .expect = { .nr = 60, .us = 3000 } },
-	{ "14b", "fork after accept; the target is the master", .server = server_fork_after_accept, .client = client_three,
-	  .expect = { .nr = 60, .us = 3000 } },
 	{ "16", "dup of the socket, one copy closed early", .serve = serve_dup, .client = client_twenty, .expect = { .nr = 20, .us = 3000 } },
 	{ "17a", "closed by close_range, number reused", .server = server_close_range, .client = client_reuse,
 	  .expect = { .nr = 5, .us = 3000, .must_declare = "aborted", .must_nr = 5 } },
@@ -515,10 +337,6 @@ static const struct rig_case cases[] = {
 	{ "19b", "connections open before, each within a request", .serve = serve_long_then_short, .run = run_midway,
 	  .expect = { .nr = 20, .us = 3000, .must_declare = "unmatched", .must_nr = 4 } },
 	{ "28", "health probes: connect, close, no bytes", .serve = serve_3ms, .client = client_probing, .expect = { .nr = 20, .us = 3000 } },
-	{ "29a", "the server asks an upstream", .serve = serve_by_upstream, .client = client_twenty, .run = run_upstream,
-	  .expect = { .nr = 20, .us = 5000 } },
-	{ "29b", "the server calls itself", .serve = serve_calling_itself, .client = client_twenty,
-	  .expect = { .nr = 40, .us = 3000, .p99_us = 6000 } },
 	{ "35", "9,000 connections at once", .listen = listen_many, .server = server_many, .client = client_many, .expect = { .nr = MANY } },
 	{ "38", "busy on all CPUs", .serve = serve_at_once, .client = client_busy, .run = run_misses, .expect = { .nr = 4000 } },
 };

@@ -285,8 +285,7 @@ static void server_like_a_proxy(int listener)
 
 static void run_proxy(const struct rig_case *c)
 {
-	const char *build = getenv("BUILD");
-	char file[64], parties[256];
+	char file[64];
 	int out[2];
 	FILE *config;
 	bool named;
@@ -295,13 +294,12 @@ static void run_proxy(const struct rig_case *c)
 	/* Connecting makes sure that it has its name. */
 	close(net_connect());
 	snprintf(file, sizeof(file), "/proc/self/fd/%d", memfd_create("config", 0));
-	snprintf(parties, sizeof(parties), "%s/parties", build ? build : "build");
 	config = fopen(file, "w");
 	fprintf(config, "[service published]\nmatch = port:%u\ntarget = p99 < 10ms\n", net_port());
 	fclose(config);
 	if (pipe(out))
 		rig_broken("pipe: %s", strerror(errno));
-	rig_spawn((const char *const[]){ parties, "check", "-c", file, NULL }, out[1]);
+	rig_spawn((const char *const[]){ rig_program("parties"), "check", "-c", file, NULL }, out[1]);
 	close(out[1]);
 	named = rig_wait_for(out[0], "docker-proxy");
 	rig_row("named by check", named ? "named" : "not named", named ? "right" : "WRONG: check does not name the proxy");

@@ -186,18 +186,16 @@ static double sum_of(FILE *record, const char *key)
  */
 static void run_throttled(const struct rig_case *c)
 {
-	const char *build = getenv("BUILD");
-	char config[64], record[64], parties[256], measured[64];
+	char config[64], record[64], measured[64];
 	int config_fd = memfd_create("config", 0), record_fd = memfd_create("record", 0), words_fd = memfd_create("words", 0), status;
 	pid_t server = rig_serve(net_listen(), c), run;
 	double throttled;
 
 	snprintf(config, sizeof(config), "/proc/self/fd/%d", config_fd);
 	snprintf(record, sizeof(record), "/proc/self/fd/%d", record_fd);
-	snprintf(parties, sizeof(parties), "%s/parties", build ? build : "build");
 	dprintf(config_fd, "[controller]\npolicy = parties-paper\ninterval = 100ms\nspeed = bandwidth\n"
 		"[service burning]\nmatch = pid:%d\ntarget = p99 < 1s\ncores = 1..1\n", server);
-	run = rig_spawn((const char *const[]){ parties, "run", "-c", config, "--for", "2500ms", "--record", record, "--quiet", NULL }, words_fd);
+	run = rig_spawn((const char *const[]){ rig_program("parties"), "run", "-c", config, "--for", "2500ms", "--record", record, "--quiet", NULL }, words_fd);
 	for (uint64_t end = rig_clock_us() + 2600000; rig_clock_us() < end;)
 		net_keep_alive(20);
 	waitpid(run, &status, 0);

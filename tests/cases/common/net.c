@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rig.h"
@@ -51,6 +52,7 @@ int net_listen_with(int family, int protocol, int backlog)
 	if (fd < 0)
 		rig_skip("socket(%d, %d): %s", family, protocol, strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* connections inherit it */
 	for (uint16_t port = NET_FIRST_PORT; port <= NET_LAST_PORT; port++) {
 		set_address(family, port);
 		if (!bind(fd, (struct sockaddr *)&net_address, net_address_size) && !listen(fd, backlog))
@@ -90,6 +92,20 @@ int net_connect(void)
 		rig_broken("connect: %s", strerror(errno));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	return fd;
+}
+
+bool net_wait(pid_t server)
+{
+	for (int i = 0; i < 100 && !waitpid(server, NULL, WNOHANG); i++) {
+		int fd = socket(net_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		bool there = !connect(fd, (struct sockaddr *)&net_address, net_address_size);
+
+		close(fd);
+		if (there)
+			return true;
+		rig_sleep_us(50000);
+	}
+	return false;
 }
 
 void net_abort(int fd)

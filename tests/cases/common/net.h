@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 enum { NET_MESSAGE = 16, NET_FIRST_PORT = 21300, NET_LAST_PORT = 21399 };
 
@@ -27,6 +28,8 @@ uint16_t net_free_port(void);
 /* Ends the case as broken when it cannot. */
 int net_connect(void);
 void net_connect_to(uint16_t port); /* net_connect goes to 127.0.0.1:port from now on */
+/* Until somebody listens; false when the process ends before, or after some seconds. */
+bool net_wait(pid_t server);
 /* Closes with a reset and leaves no TIME_WAIT. */
 void net_abort(int fd);
 

@@ -62,6 +62,11 @@ bool rig_wait_for(int fd, const char *words);
 /* Starts a program; its stdout and stderr go to `out`, or nowhere with -1. */
 pid_t rig_spawn(const char *const *argv, int out);
 
+/* Path of a program of this build. */
+const char *rig_program(const char *name);
+/* A directory for this case's files, removed after it. */
+const char *rig_scratch(void);
+
 /* A number of a line or of its coverage; -1: there is none of that name. */
 double rig_number(const json_t *line, const char *key);
 
