@@ -13,7 +13,7 @@
 
 #include "run.h"
 
-enum { NR_BISECTIONS = 7, MAX_TRIES = 2, MAX_CLIENT_TRIES = 4, PROBES_PER_STEP = 4 };
+enum { NR_BISECTIONS = 7, STEP_TRIES = 2, PROBE_TRIES = 4, PROBES_PER_STEP = 4 };
 
 /* What the search is for, and what only shows that a rate is beyond all capacity. */
 enum { LATE_ALLOWED_PERMILLE = 2, LATE_BEYOND_PERMILLE = 100 };
@@ -47,15 +47,15 @@ static int try_once(const struct options *o, double rps, uint64_t duration_ns, u
 	return 0;
 }
 
-/* A hiccup of the machine must not decide: a rate is too much when it fails again. */
-static int try_rate(const struct options *o, double rps, uint64_t duration_ns, uint32_t allowed_permille,
+/* A hiccup of the machine must not decide: a rate is too much when it fails every time. */
+static int try_rate(const struct options *o, double rps, uint64_t duration_ns, uint32_t allowed_permille, int nr_tries,
 		    struct verdict *ret)
 {
-	int tries = 0, err;
+	int err;
 
 	do
 		err = try_once(o, rps, duration_ns, allowed_permille, ret);
-	while (!err && !ret->passed && !run_stopped() && ++tries < (ret->client_limit ? MAX_CLIENT_TRIES : MAX_TRIES));
+	while (!err && !ret->passed && !run_stopped() && --nr_tries);
 	return err ? err : run_stopped() ? -EINTR : 0;
 }
 
@@ -67,7 +67,7 @@ static int find_beyond(const struct options *o, double *ret)
 	int err;
 
 	for (;;) {
-		err = try_rate(o, rps, o->step_ns / PROBES_PER_STEP, LATE_BEYOND_PERMILLE, &v);
+		err = try_rate(o, rps, o->step_ns / PROBES_PER_STEP, LATE_BEYOND_PERMILLE, PROBE_TRIES, &v);
 		if (err)
 			return err;
 		if (!v.passed || rps >= highest_rps)
@@ -88,7 +88,7 @@ int calibrate(const struct options *o)
 	for (low = high / growth / growth, i = 0; i < NR_BISECTIONS && !err; i++) {
 		double middle = sqrt(low * high);
 
-		err = try_rate(o, middle, o->step_ns, LATE_ALLOWED_PERMILLE, &v);
+		err = try_rate(o, middle, o->step_ns, LATE_ALLOWED_PERMILLE, STEP_TRIES, &v);
 		if (!err && v.passed) {
 			low = middle;
 			best = v;
