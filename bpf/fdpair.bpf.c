@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fdpair.bpf.c - request latency as descriptor pairing sees it, in the manner of the published eBeeMetrics probes.  It is
- * here only so that the hard cases and the cost figures have something to stand beside; nothing steers on it.
+ * fdpair.bpf.c - request latency as descriptor pairing sees it, in the manner of the published eBeeMetrics probes.  It
+ * is here only so that the hard cases and the cost figures have something to stand beside; nothing steers on it.
  *
- * State is keyed by (process, descriptor) in hash maps and fed by the raw system call tracepoints.  A request is what lies
- * between accept and close, and also what lies between a read and the first send after it.  Each becomes a ring record.
+ * State is keyed by (process, descriptor) in hash maps and fed by the raw system call tracepoints.  A request is what
+ * lies between accept and close, and also what lies between a read and the first send after it.  Each becomes a ring
+ * record.
  *
  * Known errors, kept on purpose: a read is stamped when it is entered, so waiting for a request counts as latency; a
- * failed read stamps again; only the usual calls are known; a descriptor that goes without close leaves its stamp to the
- * next owner of the number; children of the process are strangers.  Cost: every system call of every process.
+ * failed read stamps again; only the usual calls are known; a descriptor that goes without close leaves its stamp to
+ * the next owner of the number; children of the process are strangers.  Cost: every system call of every process.
  */
 #include "kernel.h"
 

@@ -81,7 +81,9 @@ static void print(const struct pairing *pairings, uint64_t nr_lost, bool json)
 static int watch(struct ring_buffer *ring, const struct options *o, int signal_fd)
 {
 	int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), err = 0;
-	struct pollfd fds[] = { { ring_buffer__epoll_fd(ring), POLLIN, 0 }, { timer_fd, POLLIN, 0 }, { signal_fd, POLLIN, 0 } };
+	struct pollfd fds[] = { { ring_buffer__epoll_fd(ring), POLLIN, 0 },
+				{ timer_fd, POLLIN, 0 },
+				{ signal_fd, POLLIN, 0 } };
 	const struct itimerspec once = {
 		.it_value = { (time_t)(o->duration_ns / 1000000000), (long)(o->duration_ns % 1000000000) },
 	};
@@ -170,6 +172,7 @@ int main(int argc, char **argv)
 	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
 	err = signal_fd < 0 ? -errno : observe(&o, signal_fd);
 	if (err)
-		fprintf(stderr, "naive: %s\n", err == -EPERM ? "the kernel refused BPF programs; run as root" : strerror(-err));
+		fprintf(stderr, "naive: %s\n",
+			err == -EPERM ? "the kernel refused BPF programs; run as root" : strerror(-err));
 	return !err ? 0 : err == -EPERM || err == -ESRCH ? 3 : 1;
 }

@@ -119,15 +119,18 @@ static bool by_poll(int fd, char *buf)
 /* Linux's native asynchronous I/O; waits in the call, for sockets. */
 static bool aio(int fd, char *buf, unsigned int what)
 {
-	struct iocb cb = { .aio_lio_opcode = (__u16)what, .aio_fildes = (__u32)fd, .aio_buf = (uintptr_t)buf, .aio_nbytes = NET_MESSAGE };
+	struct iocb cb = { .aio_lio_opcode = (__u16)what,
+			   .aio_fildes = (__u32)fd,
+			   .aio_buf = (uintptr_t)buf,
+			   .aio_nbytes = NET_MESSAGE };
 	struct iocb *cbs[] = { &cb };
 	struct io_event event = { 0 };
 	static __thread aio_context_t context;
 
 	if (!context && syscall(SYS_io_setup, 1, &context))
 		return false;
-	return syscall(SYS_io_submit, context, 1, cbs) == 1 && syscall(SYS_io_getevents, context, 1, 1, &event, NULL) == 1 &&
-	       event.res == NET_MESSAGE;
+	return syscall(SYS_io_submit, context, 1, cbs) == 1 &&
+	       syscall(SYS_io_getevents, context, 1, 1, &event, NULL) == 1 && event.res == NET_MESSAGE;
 }
 
 static bool by_aio_read(int fd, char *buf)
@@ -220,8 +223,9 @@ static bool by_zerocopy_send(int fd, char *buf)
 	struct msghdr message = { .msg_control = control, .msg_controllen = sizeof(control) };
 	int on = 1;
 
-	return !setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) && send(fd, buf, NET_MESSAGE, MSG_ZEROCOPY) == NET_MESSAGE &&
-	       poll(&notice, 1, 1000) == 1 && recvmsg(fd, &message, MSG_ERRQUEUE) >= 0;
+	return !setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) &&
+	       send(fd, buf, NET_MESSAGE, MSG_ZEROCOPY) == NET_MESSAGE && poll(&notice, 1, 1000) == 1 &&
+	       recvmsg(fd, &message, MSG_ERRQUEUE) >= 0;
 }
 
 static bool by_aio_write(int fd, char *buf)
@@ -248,7 +252,8 @@ static bool splice_out(int fd, char *buf, bool map)
 {
 	struct iovec part = { buf, NET_MESSAGE };
 	int pipes[2];
-	bool done = !pipe(pipes) && (map ? vmsplice(pipes[1], &part, 1, 0) : write(pipes[1], buf, NET_MESSAGE)) == NET_MESSAGE &&
+	bool done = !pipe(pipes) &&
+		    (map ? vmsplice(pipes[1], &part, 1, 0) : write(pipes[1], buf, NET_MESSAGE)) == NET_MESSAGE &&
 		    splice(pipes[0], NULL, fd, NULL, NET_MESSAGE, 0) == NET_MESSAGE;
 
 	close(pipes[0]);
@@ -290,8 +295,12 @@ static int listen_unix(void)
 	return net_listen_with(AF_UNIX, 0, 128);
 }
 
-#define READS(how) .serve = serve, .client = client, .variant = &(const struct variant){ how, by_write }, .expect = { .nr = 20, .us = 2000 }
-#define WRITES(how) .serve = serve, .client = client, .variant = &(const struct variant){ by_read, how }, .expect = { .nr = 20, .us = 2000 }
+#define READS(how) \
+	.serve = serve, .client = client, .variant = &(const struct variant) { how, by_write }, \
+	.expect = { .nr = 20, .us = 2000 }
+#define WRITES(how) \
+	.serve = serve, .client = client, .variant = &(const struct variant) { by_read, how }, \
+	.expect = { .nr = 20, .us = 2000 }
 
 static const struct rig_case cases[] = {
 	{ "24-readv", "request by readv", READS(by_readv) },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * connections.c - hard cases about descriptors and connections: copied, reused, given up, there before us, or very many.
+ * connections.c - hard cases about descriptors and connections: copied, reused, given up, there before, very many.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -321,24 +321,30 @@ static void run_misses(const struct rig_case *c)
 }
 
 static const struct rig_case cases[] = {
-	{ "16", "dup of the socket, one copy closed early", .serve = serve_dup, .client = client_twenty, .expect = { .nr = 20, .us = 3000 } },
+	{ "16", "dup of the socket, one copy closed early", .serve = serve_dup, .client = client_twenty,
+	  .expect = { .nr = 20, .us = 3000 } },
 	{ "17a", "closed by close_range, number reused", .server = server_close_range, .client = client_reuse,
 	  .expect = { .nr = 5, .us = 3000, .must_declare = "aborted", .must_nr = 5 } },
 	{ "17b", "closed by dup2, number reused", .server = server_dup2, .client = client_reuse,
 	  .expect = { .nr = 5, .us = 3000, .must_declare = "aborted", .must_nr = 5 } },
 	{ "17c", "number reused by a file, then by a connection", .server = server_file, .client = client_reuse,
 	  .expect = { .nr = 5, .us = 3000, .must_declare = "aborted", .must_nr = 5 } },
-	{ "17d", "closed by exit", .server = server_exit, .client = client_ten_each, .expect = { .nr = 10, .us = 3000 } },
+	{ "17d", "closed by exit", .server = server_exit, .client = client_ten_each,
+	  .expect = { .nr = 10, .us = 3000 } },
 	{ "18a", "client aborts before the answer", .serve = serve_slowly, .client = client_aborting,
 	  .expect = { .nr = 5, .us = 30000, .must_declare = "aborted", .must_nr = 5 } },
 	{ "18b", "client half-closes and waits for the answer", .serve = serve_slowly, .client = client_half_closing,
 	  .expect = { .nr = 5, .us = 30000 } },
-	{ "19a", "connections open before", .serve = serve_3ms, .run = run_open_before, .expect = { .nr = 40, .nr_least = 36, .us = 3000 } },
+	{ "19a", "connections open before", .serve = serve_3ms, .run = run_open_before,
+	  .expect = { .nr = 40, .nr_least = 36, .us = 3000 } },
 	{ "19b", "connections open before, each within a request", .serve = serve_long_then_short, .run = run_midway,
 	  .expect = { .nr = 20, .us = 3000, .must_declare = "unmatched", .must_nr = 4 } },
-	{ "28", "health probes: connect, close, no bytes", .serve = serve_3ms, .client = client_probing, .expect = { .nr = 20, .us = 3000 } },
-	{ "35", "9,000 connections at once", .listen = listen_many, .server = server_many, .client = client_many, .expect = { .nr = MANY } },
-	{ "38", "busy on all CPUs", .serve = serve_at_once, .client = client_busy, .run = run_misses, .expect = { .nr = 4000 } },
+	{ "28", "health probes: connect, close, no bytes", .serve = serve_3ms, .client = client_probing,
+	  .expect = { .nr = 20, .us = 3000 } },
+	{ "35", "9,000 connections at once", .listen = listen_many, .server = server_many, .client = client_many,
+	  .expect = { .nr = MANY } },
+	{ "38", "busy on all CPUs", .serve = serve_at_once, .client = client_busy, .run = run_misses,
+	  .expect = { .nr = 4000 } },
 };
 
 int main(int argc, char **argv)

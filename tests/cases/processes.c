@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * processes.c - hard cases about threads and processes: who accepts, who reads, who answers, and what the server asks others.
+ * processes.c - hard cases about threads and processes: who accepts, who reads, who answers, and what the server asks
+ * others.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -195,15 +196,16 @@ static void serve_calling_itself(int fd)
 }
 
 static const struct rig_case cases[] = {
-	{ "12", "dispatcher accepts, workers serve, many close at once", .server = server_dispatcher, .client = client_dispatcher,
-	  .expect = { .nr = 80, .us = 3000 } },
+	{ "12", "dispatcher accepts, workers serve, many close at once", .server = server_dispatcher,
+	  .client = client_dispatcher, .expect = { .nr = 80, .us = 3000 } },
 	{ "13", "thread A reads, thread B answers", .server = server_handing_over, .client = client_twenty,
 	  .expect = { .nr = 20, .us = 3000 } },
-	{ "14a", "prefork; the target is the master", .server = server_prefork, .client = client_three, .expect = { .nr = 60, .us = 3000 } },
-	{ "14b", "fork after accept; the target is the master", .server = server_fork_after_accept, .client = client_three,
+	{ "14a", "prefork; the target is the master", .server = server_prefork, .client = client_three,
 	  .expect = { .nr = 60, .us = 3000 } },
-	{ "29a", "the server asks an upstream", .serve = serve_by_upstream, .client = client_twenty, .run = run_upstream,
-	  .expect = { .nr = 20, .us = 5000 } },
+	{ "14b", "fork after accept; the target is the master", .server = server_fork_after_accept,
+	  .client = client_three, .expect = { .nr = 60, .us = 3000 } },
+	{ "29a", "the server asks an upstream", .serve = serve_by_upstream, .client = client_twenty,
+	  .run = run_upstream, .expect = { .nr = 20, .us = 5000 } },
 	{ "29b", "the server calls itself", .serve = serve_calling_itself, .client = client_twenty,
 	  .expect = { .nr = 40, .us = 3000, .p99_us = 6000 } },
 };

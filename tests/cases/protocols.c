@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * protocols.c - hard cases that only the first bytes can decide: pipelining, interim answers, one-way commands, streams that
- * stay, many requests at once on one connection.  The servers know just enough of each protocol.
+ * protocols.c - hard cases that only the first bytes can decide: pipelining, interim answers, one-way commands, streams
+ * that stay, many requests at once on one connection.  The servers know just enough of each protocol.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +20,14 @@ struct dialect {
 	bool apart; /* an answer per write, 4 ms apart, instead of all in one write */
 };
 
-static const struct dialect http = { "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" };
-static const struct dialect http_apart = { "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true };
-static const struct dialect http_post = { "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\nGET / HTTP/1.1\r\n\r\nab",
-					  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" };
+static const struct dialect http = { "GET /a HTTP/1.1\r\nHost: a\r\n\r\n",
+				     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" };
+static const struct dialect http_apart = { "GET /a HTTP/1.1\r\nHost: a\r\n\r\n",
+					   "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true };
+static const struct dialect http_post = {
+	"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\nGET / HTTP/1.1\r\n\r\nab",
+	"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+};
 static const struct dialect memcached = { "get key\r\n", "VALUE key 0 2\r\nok\r\nEND\r\n" };
 static const struct dialect memcached_set = { "set key 0 0 12\r\nget a\r\nget b\r\n", "STORED\r\n" };
 static const struct dialect resp = { "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n", "$2\r\nok\r\n" };
@@ -144,7 +148,8 @@ static void serve_one_way(int fd)
 {
 	char in[256];
 
-	while (net_read(fd, in, strlen(quiet_set)) && net_read(fd, in, strlen(quiet_set)) && net_read(fd, in, strlen(memcached.request))) {
+	while (net_read(fd, in, strlen(quiet_set)) && net_read(fd, in, strlen(quiet_set)) &&
+	       net_read(fd, in, strlen(memcached.request))) {
 		rig_sleep_us(4000);
 		net_write(fd, memcached.answer, strlen(memcached.answer));
 	}
@@ -279,20 +284,23 @@ static void client_long_poll(void)
 
 #define PIPELINE(dialect, count, ...) .serve = serve_pipelined, .client = client_pipelined, .variant = &(dialect), \
 	.expect = { .nr = (count), __VA_ARGS__ }
-#define STREAM(how) .serve = serve_streams, .client = how, .expect = { .nr = 20, .us = 4000, .must_declare = "long_lived" }
+#define STREAM(how) \
+	.serve = serve_streams, .client = how, .expect = { .nr = 20, .us = 4000, .must_declare = "long_lived" }
 
 static const struct rig_case cases[] = {
 	{ "5b", "HTTP/1 answer that pauses for 1.2 s", .serve = serve_pausing, .client = client_once, .variant = &http,
 	  .expect = { .nr = 1, .us = 1200000 } },
-	{ "5c", "answer that pauses for 1.2 s, unknown protocol", .serve = serve_pausing, .client = client_once, .variant = &unknown,
-	  .expect = { .nr = 1, .us = 1200000, .may_declare = "multipart" } },
+	{ "5c", "answer that pauses for 1.2 s, unknown protocol", .serve = serve_pausing, .client = client_once,
+	  .variant = &unknown, .expect = { .nr = 1, .us = 1200000, .may_declare = "multipart" } },
 	{ "8a", "five HTTP/1 requests in a read, one write back", PIPELINE(http, 50, .us = 20000) },
-	{ "8b", "five HTTP/1 requests in a read, answered one by one", PIPELINE(http_apart, 50, .us = 12000, .p99_us = 20000) },
+	{ "8b", "five HTTP/1 requests in a read, answered one by one",
+	  PIPELINE(http_apart, 50, .us = 12000, .p99_us = 20000) },
 	{ "8c", "five HTTP/1 requests with bodies that look like some", PIPELINE(http_post, 50, .us = 20000) },
 	{ "8d", "five memcached gets in a read, one write back", PIPELINE(memcached, 50, .us = 20000) },
 	{ "8e", "five memcached sets of data that looks like gets", PIPELINE(memcached_set, 50, .us = 20000) },
 	{ "8f", "five RESP commands in a read, one write back", PIPELINE(resp, 50, .us = 20000) },
-	{ "8g", "five requests in an unknown protocol", PIPELINE(unknown, 50, .nr_least = 50, .us = 20000, .may_declare = "opaque") },
+	{ "8g", "five requests in an unknown protocol",
+	  PIPELINE(unknown, 50, .nr_least = 50, .us = 20000, .may_declare = "opaque") },
 	{ "8h", "HTTP/1, one request at a time", .serve = serve_single, .client = client_single, .variant = &http,
 	  .expect = { .nr = 20, .us = 4000 } },
 	{ "8i", "RESP, one command at a time", .serve = serve_single, .client = client_single, .variant = &resp,

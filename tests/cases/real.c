@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * real.c - hard cases as real servers have them: nginx, memcached, redis, node, gRPC's own library.  Each skips where the
- * server is not installed.
+ * real.c - hard cases as real servers have them: nginx, memcached, redis, node, gRPC's own library.  Each skips where
+ * the server is not installed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -116,10 +116,16 @@ static pid_t start_nginx(void)
 	snprintf(path, sizeof(path), "%s/conf", dir);
 	file = fopen(path, "w");
 	/* One process, so that it ends with the case. */
-	fprintf(file, "daemon off; master_process off; pid %s/pid; error_log stderr; events {} http { access_log off; sendfile on;\n", dir);
-	for (const char *const *kind = (const char *const[]){ "client_body", "proxy", "fastcgi", "uwsgi", "scgi", NULL }; *kind; kind++)
+	fprintf(file,
+		"daemon off; master_process off; pid %s/pid; error_log stderr; events {} http { access_log off; sendfile on;\n",
+		dir);
+	for (const char *const *kind =
+		     (const char *const[]) { "client_body", "proxy", "fastcgi", "uwsgi", "scgi", NULL };
+	     *kind; kind++)
 		fprintf(file, "%s_temp_path %s/%s;\n", *kind, dir, *kind);
-	fprintf(file, "server { listen 127.0.0.1:%s; root %s; location /behind { proxy_pass http://unix:%s/socket; } } }\n", port, dir, dir);
+	fprintf(file,
+		"server { listen 127.0.0.1:%s; root %s; location /behind { proxy_pass http://unix:%s/socket; } } }\n",
+		port, dir, dir);
 	fclose(file);
 	return start((const char *const[]){ "nginx", "-e", "stderr", "-p", dir, "-c", path, NULL });
 }
@@ -196,7 +202,8 @@ static void run_memcached(const struct rig_case *c)
 {
 	const char *port = free_port();
 
-	observe_and_judge(c, start((const char *const[]){ "memcached", "-u", "root", "-l", "127.0.0.1", "-p", port, "-U", "0", NULL }));
+	observe_and_judge(c, start((const char *const[]) { "memcached", "-u", "root", "-l", "127.0.0.1", "-p", port,
+							   "-U", "0", NULL }));
 }
 
 static void client_gets(void)
@@ -212,8 +219,9 @@ static void run_redis(const struct rig_case *c)
 {
 	const char *port = free_port();
 
-	observe_and_judge(c, start((const char *const[]){ "redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir",
-							  rig_scratch(), "--enable-debug-command", "yes", NULL }));
+	observe_and_judge(
+		c, start((const char *const[]) { "redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "",
+						 "--dir", rig_scratch(), "--enable-debug-command", "yes", NULL }));
 }
 
 /* Five commands of 4 ms in a write; redis answers when it has done all of them. */
@@ -245,8 +253,10 @@ static void run_node(const struct rig_case *c)
 	observe_and_judge(c, start((const char *const[]){ "node", "-e", c->variant, free_port(), NULL }));
 }
 
-#define NODE_HTTP1 "require('http').createServer((q, r) => setTimeout(() => r.end('ok'), 5)).listen(process.argv[1], '127.0.0.1')"
-#define NODE_HTTP2 "require('http2').createServer().on('stream', s => setTimeout(() => { s.respond({':status': 200}); s.end('ok') }, 20))" \
+#define NODE_HTTP1 \
+	"require('http').createServer((q, r) => setTimeout(() => r.end('ok'), 5)).listen(process.argv[1], '127.0.0.1')"
+#define NODE_HTTP2 \
+	"require('http2').createServer().on('stream', s => setTimeout(() => { s.respond({':status': 200}); s.end('ok') }, 20))" \
 	".listen(process.argv[1], '127.0.0.1')"
 
 static void client_node(void)
@@ -287,8 +297,9 @@ static void client_grpc(void)
 	if (pipe(out))
 		rig_broken("pipe: %s", strerror(errno));
 	snprintf(to, sizeof(to), "127.0.0.1:%u", net_port());
-	run_client((const char *const[]){ rig_program("parties-load"), "--protocol", "grpc", "--to", to, "--connections", "4", "--rate",
-					  "400", "--requests", "200", NULL }, out[1]);
+	run_client((const char *const[]) { rig_program("parties-load"), "--protocol", "grpc", "--to", to,
+					   "--connections", "4", "--rate", "400", "--requests", "200", NULL },
+		   out[1]);
 	close(out[1]);
 	lines = fdopen(out[0], "r");
 	while (fgets(line, sizeof(line), lines))
@@ -301,16 +312,20 @@ static void client_grpc(void)
 }
 
 static const struct rig_case cases[] = {
-	{ "21b", "nginx, static file by sendfile, keep-alive", .run = run_nginx, .client = client_page, .expect = { .nr = 50 } },
-	{ "21c", "nginx, static file, a connection per request", .run = run_nginx, .client = client_page_once, .expect = { .nr = 20 } },
-	{ "29c", "nginx in front of another server", .serve = serve_http_3ms, .run = run_nginx_before, .client = client_behind,
-	  .expect = { .nr = 20, .us = 3000 } },
-	{ "36e", "AF_UNIX listener behind nginx", .serve = serve_http_3ms, .run = run_behind_nginx, .client = client_behind,
-	  .expect = { .nr = 20, .us = 3000 } },
+	{ "21b", "nginx, static file by sendfile, keep-alive", .run = run_nginx, .client = client_page,
+	  .expect = { .nr = 50 } },
+	{ "21c", "nginx, static file, a connection per request", .run = run_nginx, .client = client_page_once,
+	  .expect = { .nr = 20 } },
+	{ "29c", "nginx in front of another server", .serve = serve_http_3ms, .run = run_nginx_before,
+	  .client = client_behind, .expect = { .nr = 20, .us = 3000 } },
+	{ "36e", "AF_UNIX listener behind nginx", .serve = serve_http_3ms, .run = run_behind_nginx,
+	  .client = client_behind, .expect = { .nr = 20, .us = 3000 } },
 	{ "8l", "memcached, one get at a time", .run = run_memcached, .client = client_gets, .expect = { .nr = 200 } },
-	{ "8m", "redis, five commands in a read", .run = run_redis, .client = client_redis, .expect = { .nr = 50, .us = 20000 } },
+	{ "8m", "redis, five commands in a read", .run = run_redis, .client = client_redis,
+	  .expect = { .nr = 50, .us = 20000 } },
 	/* Node's timers may be a millisecond early. */
-	{ "8n", "node, HTTP/1", .run = run_node, .client = client_node, .variant = NODE_HTTP1, .expect = { .nr = 20, .us = 4000 } },
+	{ "8n", "node, HTTP/1", .run = run_node, .client = client_node, .variant = NODE_HTTP1,
+	  .expect = { .nr = 20, .us = 4000 } },
 	{ "25e", "node, HTTP/2, 100 streams at once", .run = run_node, .client = client_h2load, .variant = NODE_HTTP2,
 	  .expect = { .nr = 100, .us = 19000, .may_declare = "multiplexed" } },
 	{ "25f", "gRPC's library, unary calls, several at once", .run = run_grpc, .client = client_grpc,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sockets.c - hard cases about kinds of sockets and whose they are: AF_UNIX, IPv6, UDP, Multipath TCP, TCP's ways to bring a
- * request along with the connection, network namespaces, shared ports, proxies.
+ * sockets.c - hard cases about kinds of sockets and whose they are: AF_UNIX, IPv6, UDP, Multipath TCP, TCP's ways to
+ * bring a request along with the connection, network namespaces, shared ports, proxies.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -146,7 +146,8 @@ static void client_fast_open(void)
 		uint64_t start = rig_clock_us();
 		char buf[NET_MESSAGE] = { 0 };
 
-		if (sendto(fd, buf, NET_MESSAGE, MSG_FASTOPEN, (struct sockaddr *)&net_address, net_address_size) != NET_MESSAGE ||
+		if (sendto(fd, buf, NET_MESSAGE, MSG_FASTOPEN, (struct sockaddr *)&net_address, net_address_size) !=
+			    NET_MESSAGE ||
 		    !net_read(fd, buf, NET_MESSAGE))
 			rig_broken("TCP Fast Open: %s", strerror(errno));
 		rig_saw(RIG_SEEN, rig_clock_us() - start);
@@ -246,7 +247,9 @@ static void ask_both_and_judge(const struct rig_case *c, pid_t watched)
 
 static int listen_reusing(uint16_t port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				       .sin_port = htons(port) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -279,20 +282,23 @@ static void run_shared_listener(const struct rig_case *c)
 static void server_like_a_proxy(int listener)
 {
 	prctl(PR_SET_NAME, "docker-proxy");
-	accept(listener, NULL, NULL);
+	close(accept(listener, NULL, NULL));
 	pause();
 }
 
 static void run_proxy(const struct rig_case *c)
 {
 	char file[64];
-	int out[2];
+	const char *said;
+	int out[2], fd;
 	FILE *config;
-	bool named;
+	char end;
 
 	rig_serve(net_listen(), c);
-	/* Connecting makes sure that it has its name. */
-	close(net_connect());
+	/* Its close says that it has its name. */
+	fd = net_connect();
+	if (read(fd, &end, 1))
+		rig_broken("the proxy did not close");
 	snprintf(file, sizeof(file), "/proc/self/fd/%d", memfd_create("config", 0));
 	config = fopen(file, "w");
 	fprintf(config, "[service published]\nmatch = port:%u\ntarget = p99 < 10ms\n", net_port());
@@ -301,8 +307,8 @@ static void run_proxy(const struct rig_case *c)
 		rig_broken("pipe: %s", strerror(errno));
 	rig_spawn((const char *const[]){ rig_program("parties"), "check", "-c", file, NULL }, out[1]);
 	close(out[1]);
-	named = rig_wait_for(out[0], "docker-proxy");
-	rig_row("named by check", named ? "named" : "not named", named ? "right" : "WRONG: check does not name the proxy");
+	said = rig_wait_for(out[0], "docker-proxy");
+	rig_row("named by check", said ? "not named" : "named", said ? "WRONG: check says: %s" : "right", said);
 }
 
 #define TWENTY .expect = { .nr = 20, .us = 3000 }
@@ -313,20 +319,24 @@ static const struct rig_case cases[] = {
 	{ "33d", "request arrives before accept (TCP_DEFER_ACCEPT)", .listen = listen_deferring, .serve = serve_3ms,
 	  .client = client_ten_connections, TWENTY },
 	{ "36a", "AF_UNIX listener", .listen = listen_unix, .serve = serve_3ms, .client = client_twenty, TWENTY },
-	{ "36b", "AF_UNIX listener, short connections", .listen = listen_unix, .serve = serve_3ms, .client = client_ten_connections, TWENTY },
+	{ "36b", "AF_UNIX listener, short connections", .listen = listen_unix, .serve = serve_3ms,
+	  .client = client_ten_connections, TWENTY },
 	{ "36c", "IPv6 listener", .listen = listen_ipv6, .serve = serve_3ms, .client = client_twenty, TWENTY },
 	{ "36d", "UDP", .listen = listen_datagrams, .server = server_datagrams, .client = client_datagrams,
 	  .expect = { .nr = 20, .us = 3000, .may_declare = "datagram" } },
 	{ "44a", "same port in another network namespace, ours by port", .serve = serve_3ms, .run = run_ours_by_port,
 	  .expect = { .nr = 10, .us = 3000 } },
-	{ "44b", "same port in another network namespace, theirs by process", .serve = serve_3ms, .run = run_theirs_by_pid, TWENTY },
-	{ "44c", "two processes on one port (SO_REUSEPORT)", .serve = serve_name, .run = run_reuseport, .expect = { .us = 3000 } },
-	{ "44d", "two processes on one listener", .serve = serve_name, .run = run_shared_listener, .expect = { .us = 3000 } },
+	{ "44b", "same port in another network namespace, theirs by process", .serve = serve_3ms,
+	  .run = run_theirs_by_pid, TWENTY },
+	{ "44c", "two processes on one port (SO_REUSEPORT)", .serve = serve_name, .run = run_reuseport,
+	  .expect = { .us = 3000 } },
+	{ "44d", "two processes on one listener", .serve = serve_name, .run = run_shared_listener,
+	  .expect = { .us = 3000 } },
 	{ "44e", "a userland proxy owns the port", .server = server_like_a_proxy, .run = run_proxy },
-	{ "45a", "Multipath TCP listener, plain client", .listen = listen_multipath, .serve = serve_3ms, .client = client_twenty,
-	  .expect = { .nr = 20, .us = 3000, .may_declare = "multipath" } },
-	{ "45b", "Multipath TCP listener, multipath client", .listen = listen_multipath, .serve = serve_3ms, .client = client_multipath,
-	  .expect = { .nr = 20, .us = 3000, .may_declare = "multipath" } },
+	{ "45a", "Multipath TCP listener, plain client", .listen = listen_multipath, .serve = serve_3ms,
+	  .client = client_twenty, .expect = { .nr = 20, .us = 3000, .may_declare = "multipath" } },
+	{ "45b", "Multipath TCP listener, multipath client", .listen = listen_multipath, .serve = serve_3ms,
+	  .client = client_multipath, .expect = { .nr = 20, .us = 3000, .may_declare = "multipath" } },
 };
 
 int main(int argc, char **argv)

@@ -57,7 +57,8 @@ static void run_load_stops(const struct rig_case *c)
 		const json_t *line = line_from_end(i);
 		const json_t *p99 = json_object_get(line, "p99_us");
 
-		snprintf(measured, sizeof(measured), "%.1f/s, p99 %.1f", rig_number(line, "rps"), rig_number(line, "p99_us"));
+		snprintf(measured, sizeof(measured), "%.1f/s, p99 %.1f", rig_number(line, "rps"),
+			 rig_number(line, "p99_us"));
 		if (rig_number(line, "requests") > 0 || rig_number(line, "rps") > 0)
 			rig_row("0/s, no p99", measured, "WRONG: the rate outlives the load");
 		if (p99 && !json_is_null(p99))
@@ -102,12 +103,13 @@ static void run_hung(const struct rig_case *c)
 	age = rig_clock_us() - start;
 	rig_stop();
 	line = line_from_end(1);
-	snprintf(measured, sizeof(measured), "%.0f for %.0f ms, %s", rig_number(line, "in_flight"), rig_number(line, "oldest_us") / 1e3,
-		 state_of(line));
+	snprintf(measured, sizeof(measured), "%.0f for %.0f ms, %s", rig_number(line, "in_flight"),
+		 rig_number(line, "oldest_us") / 1e3, state_of(line));
 	for (int i = 0; i < 3; i++)
 		net_abort(fds[i]);
-	if (rig_number(rig.summary, "requests") > 0 || rig_number(line, "in_flight") != 3 || strcmp(state_of(line), "stalled") ||
-	    rig_number(line, "oldest_us") < 400000 || rig_number(line, "oldest_us") > (double)age + 50000)
+	if (rig_number(rig.summary, "requests") > 0 || rig_number(line, "in_flight") != 3 ||
+	    strcmp(state_of(line), "stalled") || rig_number(line, "oldest_us") < 400000 ||
+	    rig_number(line, "oldest_us") > (double)age + 50000)
 		rig_row("3 for 600 ms, stalled", measured, "WRONG");
 	rig_row("3 for 600 ms, stalled", measured, "right");
 }
@@ -145,7 +147,8 @@ static void run_overflow(const struct rig_case *c)
 	if (!worst)
 		rig_row("drops, violated", "no drops", "WRONG: listen_drops never rises");
 	snprintf(measured, sizeof(measured), "%.0f drops, %s", rig_number(worst, "listen_drops"), state_of(worst));
-	rig_row("drops, violated", measured, strcmp(state_of(worst), "stalled") ? "WRONG: the window does not count as violated" : "right");
+	rig_row("drops, violated", measured,
+		strcmp(state_of(worst), "stalled") ? "WRONG: the window does not count as violated" : "right");
 }
 
 /* ---- 46 ---------------------------------------------------------------------------------------------------------- */
@@ -181,13 +184,14 @@ static double sum_of(FILE *record, const char *key)
 }
 
 /*
- * Only a real run has a quota of its own to throttle by: a generous target makes it take bandwidth away, and the clients
- * keep one CPU busy meanwhile.
+ * Only a real run has a quota of its own to throttle by: a generous target makes it take bandwidth away, and the
+ * clients keep one CPU busy meanwhile.
  */
 static void run_throttled(const struct rig_case *c)
 {
 	char config[64], record[64], measured[64];
-	int config_fd = memfd_create("config", 0), record_fd = memfd_create("record", 0), words_fd = memfd_create("words", 0), status;
+	int config_fd = memfd_create("config", 0), record_fd = memfd_create("record", 0),
+	    words_fd = memfd_create("words", 0), status;
 	pid_t server = rig_serve(net_listen(), c), run;
 	double throttled;
 
@@ -195,7 +199,9 @@ static void run_throttled(const struct rig_case *c)
 	snprintf(record, sizeof(record), "/proc/self/fd/%d", record_fd);
 	dprintf(config_fd, "[controller]\npolicy = parties-paper\ninterval = 100ms\nspeed = bandwidth\n"
 		"[service burning]\nmatch = pid:%d\ntarget = p99 < 1s\ncores = 1..1\n", server);
-	run = rig_spawn((const char *const[]){ rig_program("parties"), "run", "-c", config, "--for", "2500ms", "--record", record, "--quiet", NULL }, words_fd);
+	run = rig_spawn((const char *const[]) { rig_program("parties"), "run", "-c", config, "--for", "2500ms",
+						"--record", record, "--quiet", NULL },
+			words_fd);
 	for (uint64_t end = rig_clock_us() + 2600000; rig_clock_us() < end;)
 		net_keep_alive(20);
 	waitpid(run, &status, 0);
@@ -210,7 +216,8 @@ static void run_throttled(const struct rig_case *c)
 	snprintf(measured, sizeof(measured), "throttled %.0f ms", throttled * 1e3);
 	if (throttled < 0)
 		rig_row("throttled, apart", "-", "WRONG: the record has no throttled_s");
-	rig_row("throttled, apart", measured, throttled > 0.05 && throttled < 5 ? "right" : "WRONG: the quota's throttling is not seen");
+	rig_row("throttled, apart", measured,
+		throttled > 0.05 && throttled < 5 ? "right" : "WRONG: the quota's throttling is not seen");
 }
 
 static const struct rig_case cases[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * streams.c - hard cases of HTTP/2 and gRPC: many requests at once on one connection, calls that stay open.  Both ends speak
- * just enough of the framing (RFC 9113), with header fields from HPACK's static table.
+ * streams.c - hard cases of HTTP/2 and gRPC: many requests at once on one connection, calls that stay open.  Both ends
+ * speak just enough of the framing (RFC 9113), with header fields from HPACK's static table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,11 @@ static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 static const char get[] = "\x82\x86\x84\x41\x01" "a";
 static const char post_unary[] = "\x83\x86\x44\x04/s/u\x41\x01" "a\x5f\x10" "application/grpc";
 static const char post_stream[] = "\x83\x86\x44\x04/s/s\x41\x01" "a\x5f\x10" "application/grpc";
-static const char ok[] = "\x88", grpc_ok[] = "\x88\x5f\x10" "application/grpc", grpc_end[] = "\x40\x0bgrpc-status\x01" "0";
+static const char ok[] = "\x88",
+		  grpc_ok[] = "\x88\x5f\x10"
+			      "application/grpc",
+		  grpc_end[] = "\x40\x0bgrpc-status\x01"
+			       "0";
 /* A message of two bytes; its prefix has zeros, so its size is sizeof() - 1. */
 static const char message[] = "\0\0\0\0\x02hi";
 
@@ -27,10 +31,13 @@ struct frame {
 	char payload[MAX_PAYLOAD];
 };
 
-static size_t put(char *out, unsigned int type, unsigned int flags, unsigned int stream, const char *payload, size_t size)
+static size_t put(char *out, unsigned int type, unsigned int flags, unsigned int stream, const char *payload,
+		  size_t size)
 {
-	const unsigned char head[HEADER_SIZE] = { 0, (unsigned char)(size >> 8), (unsigned char)size, (unsigned char)type,
-						  (unsigned char)flags, 0, 0, (unsigned char)(stream >> 8), (unsigned char)stream };
+	const unsigned char head[HEADER_SIZE] = {
+		0, (unsigned char)(size >> 8),	 (unsigned char)size,  (unsigned char)type, (unsigned char)flags, 0,
+		0, (unsigned char)(stream >> 8), (unsigned char)stream
+	};
 
 	memcpy(out, head, sizeof(head));
 	memcpy(out + sizeof(head), payload, size);
@@ -43,7 +50,9 @@ static bool get_frame(int fd, struct frame *f)
 
 	if (!net_read(fd, head, sizeof(head)))
 		return false;
-	*f = (struct frame){ head[3], head[4], (unsigned int)head[7] << 8 | head[8], (unsigned int)head[1] << 8 | head[2], { 0 } };
+	*f = (struct frame) {
+		head[3], head[4], (unsigned int)head[7] << 8 | head[8], (unsigned int)head[1] << 8 | head[2], { 0 }
+	};
 	return f->size <= MAX_PAYLOAD && net_read(fd, f->payload, f->size);
 }
 
@@ -154,7 +163,8 @@ static void serve_calls(int fd)
 			size = put(out, FRAME_HEADERS, END_HEADERS, f.stream, grpc_ok, strlen(grpc_ok));
 		size += put(out + size, FRAME_DATA, 0, f.stream, message, sizeof(message) - 1);
 		if (f.flags & END_STREAM)
-			size += put(out + size, FRAME_HEADERS, END_HEADERS | END_STREAM, f.stream, grpc_end, strlen(grpc_end));
+			size += put(out + size, FRAME_HEADERS, END_HEADERS | END_STREAM, f.stream, grpc_end,
+				    strlen(grpc_end));
 		net_write(fd, out, size);
 	}
 }
@@ -229,7 +239,8 @@ static void client_stream(void)
 
 	net_write(fd, out, put(out, FRAME_HEADERS, END_HEADERS, 1, post_stream, strlen(post_stream)));
 	for (int i = 1; i <= MESSAGES; i++) {
-		net_write(fd, out, put(out, FRAME_DATA, i == MESSAGES ? END_STREAM : 0, 1, message, sizeof(message) - 1));
+		net_write(fd, out,
+			  put(out, FRAME_DATA, i == MESSAGES ? END_STREAM : 0, 1, message, sizeof(message) - 1));
 		do {
 			if (!get_frame(fd, &f))
 				rig_broken("the stream ended early");
@@ -247,7 +258,8 @@ static void client_unary(void)
 		char out[128];
 		size_t size = put(out, FRAME_HEADERS, END_HEADERS, 2 * i + 1, post_unary, strlen(post_unary));
 
-		net_write(fd, out, size + put(out + size, FRAME_DATA, END_STREAM, 2 * i + 1, message, sizeof(message) - 1));
+		net_write(fd, out,
+			  size + put(out + size, FRAME_DATA, END_STREAM, 2 * i + 1, message, sizeof(message) - 1));
 		wait_for_end(fd);
 		rig_saw(RIG_SEEN, rig_clock_us() - start);
 	}
@@ -268,8 +280,8 @@ static const struct rig_case cases[] = {
 	  .expect = { .nr = MANY, .us = 69000, .p99_us = 118000, .may_declare = "multiplexed" } },
 	{ "25d", "gRPC framing, one unary call at a time", .serve = serve_calls, .client = client_unary,
 	  .expect = { .nr = 20, .us = 4000, .may_declare = "multiplexed" } },
-	{ "26", "gRPC framing, a call of 20 messages beside unary calls", .serve = serve_calls, .client = client_stream_and_unary,
-	  .expect = { .nr = 20, .us = 4000, .must_declare = "long_lived" } },
+	{ "26", "gRPC framing, a call of 20 messages beside unary calls", .serve = serve_calls,
+	  .client = client_stream_and_unary, .expect = { .nr = 20, .us = 4000, .must_declare = "long_lived" } },
 };
 
 int main(int argc, char **argv)

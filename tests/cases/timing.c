@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * timing.c - hard cases about when a request starts and ends: keep-alive, think time, pieces, late closes, slow peers, queues.
+ * timing.c - hard cases about when a request starts and ends: keep-alive, think time, pieces, late closes, slow peers,
+ * queues.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -339,27 +340,30 @@ static void serve_buffered(int fd)
 static const struct rig_case cases[] = {
 	{ "1", "keep-alive, many requests on one connection", .serve = serve_2ms, .client = client_keep_alive,
 	  .expect = { .nr = 100, .us = 2000 } },
-	{ "2", "blocking read between requests", .serve = serve_2ms, .client = client_thinking, .expect = { .nr = 10, .us = 2000 } },
+	{ "2", "blocking read between requests", .serve = serve_2ms, .client = client_thinking,
+	  .expect = { .nr = 10, .us = 2000 } },
 	{ "4", "answer at 5 ms, close long after", .serve = serve_closing_late, .client = client_four_at_once,
 	  .expect = { .nr = 4, .us = 5000 } },
 	{ "5", "large answer, ten writes over 300 ms", .serve = serve_many_writes, .client = client_many_writes,
 	  .expect = { .nr = 3, .us = 300000 } },
 	{ "6", "header and body by separate writes", .serve = serve_header_then_body, .client = client_ten,
 	  .expect = { .nr = 10, .us = 20000 } },
-	{ "7a", "header and payload by separate reads", .serve = serve_pieces, .client = client_ten, .expect = { .nr = 10, .us = 5000 } },
+	{ "7a", "header and payload by separate reads", .serve = serve_pieces, .client = client_ten,
+	  .expect = { .nr = 10, .us = 5000 } },
 	{ "7b", "request in two segments 20 ms apart", .serve = serve_pieces, .client = client_two_pieces,
 	  .expect = { .nr = 10, .us = 5000, .total_us = 25000 } },
 	{ "7c", "slow upload, eight pieces over 210 ms", .serve = serve_2ms, .client = client_slow_upload,
 	  .expect = { .nr = 4, .us = 2000, .total_us = 212000 } },
-	{ "10", "edge-triggered: reads until EAGAIN, and again later", .server = server_edge_triggered, .client = client_ten,
-	  .expect = { .nr = 10, .us = 4000 } },
+	{ "10", "edge-triggered: reads until EAGAIN, and again later", .server = server_edge_triggered,
+	  .client = client_ten, .expect = { .nr = 10, .us = 4000 } },
 	{ "33a", "ten requests wait in the accept backlog", .server = server_backlogged, .client = client_burst,
 	  .expect = { .nr = 10, .us = 95000, .p99_us = 195000 } },
 	{ "33b", "ten requests wait in their receive queues", .server = server_one_by_one, .client = client_queue,
 	  .expect = { .nr = 10, .us = 80000, .p99_us = 180000 } },
-	{ "40a", "slow reader, server polls", .listen = listen_small_buffers, .serve = serve_large_polling, .client = client_slow_reader,
-	  .expect = { .nr = 3, .us = 20000, .total_us = 250000 } },
-	{ "40b", "slow reader, server blocks in one write", .listen = listen_small_buffers, .serve = serve_large_blocking, .client = client_slow_reader,
+	{ "40a", "slow reader, server polls", .listen = listen_small_buffers, .serve = serve_large_polling,
+	  .client = client_slow_reader, .expect = { .nr = 3, .us = 20000, .total_us = 250000 } },
+	{ "40b", "slow reader, server blocks in one write", .listen = listen_small_buffers,
+	  .serve = serve_large_blocking, .client = client_slow_reader,
 	  .expect = { .nr = 3, .us = 20000, .total_us = 250000 } },
 	{ "43", "one send takes megabytes at once", .listen = listen_large_buffers, .serve = serve_buffered,
 	  .client = client_slow_reader, .expect = { .nr = 3, .us = 10000, .must_declare = "buffered" } },

@@ -193,7 +193,8 @@ static const struct rig_case cases[] = {
 	  .expect = { .nr = 10, .us = 4000, .may_declare = "tls_unsure" } },
 	{ "32f", "TLS 1.2, a connection per request", TLS(TLS1_2_VERSION, 16), .client = client_one_each,
 	  .expect = { .nr = 10, .us = 4000, .may_declare = "tls_unsure" } },
-	{ "32g", "TLS 1.3 by the kernel, keep-alive", TLS(TLS1_3_VERSION, 16, .kernel = true), .listen = listen_with_kernel_tls, KEEP_ALIVE },
+	{ "32g", "TLS 1.3 by the kernel, keep-alive", TLS(TLS1_3_VERSION, 16, .kernel = true),
+	  .listen = listen_with_kernel_tls, KEEP_ALIVE },
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uring.c - hard cases about io_uring: the server makes no socket call at all.  Speaks to the kernel directly, for want of
- * more than a dozen lines' need of a library.
+ * uring.c - hard cases about io_uring: the server makes no socket call at all.  Speaks to the kernel directly, for want
+ * of more than a dozen lines' need of a library.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -40,9 +40,10 @@ static int ring_open(struct ring *r, unsigned int flags)
 	r->fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &p);
 	if (r->fd < 0)
 		return -errno;
-	ring = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqes) + p.sq_entries * sizeof(int), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQ_RING);
-	r->sqes = mmap(NULL, p.sq_entries * sizeof(*r->sqes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQES);
+	ring = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqes) + p.sq_entries * sizeof(int),
+		    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQ_RING);
+	r->sqes = mmap(NULL, p.sq_entries * sizeof(*r->sqes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd,
+		       IORING_OFF_SQES);
 	if (ring == MAP_FAILED || (void *)r->sqes == MAP_FAILED)
 		return -errno;
 	r->polled = flags & IORING_SETUP_SQPOLL;
@@ -132,8 +133,12 @@ static void serve_one_by_one(struct ring *r, int fd)
 
 static void lend_buffer(struct ring *r, char *buf)
 {
-	ring_submit(r, &(struct io_uring_sqe){ .opcode = IORING_OP_PROVIDE_BUFFERS, .fd = 1, .addr = (uintptr_t)buf, .len = NET_MESSAGE,
-					       .buf_group = GROUP, .user_data = 1 });
+	ring_submit(r, &(struct io_uring_sqe) { .opcode = IORING_OP_PROVIDE_BUFFERS,
+						.fd = 1,
+						.addr = (uintptr_t)buf,
+						.len = NET_MESSAGE,
+						.buf_group = GROUP,
+						.user_data = 1 });
 }
 
 /* One receive request for the whole connection. */
@@ -153,8 +158,11 @@ static void serve_multishot(struct ring *r, int fd)
 			return;
 		lend_buffer(r, buf);
 		rig_sleep_us(3000);
-		ring_submit(r, &(struct io_uring_sqe){ .opcode = IORING_OP_SEND, .fd = fd, .addr = (uintptr_t)answer, .len = NET_MESSAGE,
-						       .user_data = 3 });
+		ring_submit(r, &(struct io_uring_sqe) { .opcode = IORING_OP_SEND,
+							.fd = fd,
+							.addr = (uintptr_t)answer,
+							.len = NET_MESSAGE,
+							.user_data = 3 });
 	}
 }
 
@@ -196,8 +204,9 @@ static void client(void)
 	net_keep_alive(20);
 }
 
-#define URING(...) .listen = listen_if_uring, .server = server, .client = client, .variant = &(const struct variant){ __VA_ARGS__ }, \
-	.expect = { .nr = 20, .us = 3000 }
+#define URING(...) \
+	.listen = listen_if_uring, .server = server, .client = client, \
+	.variant = &(const struct variant) { __VA_ARGS__ }, .expect = { .nr = 20, .us = 3000 }
 
 static const struct rig_case cases[] = {
 	{ "23-recv", "io_uring recv and send", URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND) },
@@ -205,10 +214,12 @@ static const struct rig_case cases[] = {
 	{ "23-readv", "io_uring readv and writev", URING(.recv = IORING_OP_READV, .send = IORING_OP_WRITEV) },
 	{ "23-recvmsg", "io_uring recvmsg and sendmsg", URING(.recv = IORING_OP_RECVMSG, .send = IORING_OP_SENDMSG) },
 	{ "23-zc", "io_uring recv and send_zc", URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND_ZC) },
-	{ "23-async", "io_uring by its worker threads", URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .flags = IOSQE_ASYNC) },
+	{ "23-async", "io_uring by its worker threads",
+	  URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .flags = IOSQE_ASYNC) },
 	{ "23-sqpoll", "io_uring with a polling kernel thread",
 	  URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .setup = IORING_SETUP_SQPOLL) },
-	{ "23-direct", "io_uring without a descriptor", URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .direct = true) },
+	{ "23-direct", "io_uring without a descriptor",
+	  URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .direct = true) },
 	{ "23-multi", "io_uring multishot accept and recv", URING(.multishot = true) },
 };
 

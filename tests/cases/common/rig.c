@@ -107,7 +107,7 @@ pid_t rig_serve(int listener, const struct rig_case *c)
 	return pid;
 }
 
-bool rig_wait_for(int fd, const char *words)
+const char *rig_wait_for(int fd, const char *words)
 {
 	static char text[8192];
 	size_t used = 0;
@@ -117,12 +117,11 @@ bool rig_wait_for(int fd, const char *words)
 		used += (size_t)n;
 		text[used] = '\0';
 		if (strstr(text, words))
-			return true;
+			return NULL;
 	}
 	text[used] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	fprintf(stderr, "%s\n", text);
-	return false;
+	return text;
 }
 
 static void observer_start(struct observer *o, const char *const *argv)
@@ -183,19 +182,21 @@ const char *rig_scratch(void)
 void rig_watch(pid_t pid, unsigned int port, unsigned int interval_ms)
 {
 	char pid_text[16], port_text[16], interval[16];
-	const char *const argv_ours[] = { rig_program("parties"), "observe", port ? "--port" : "--pid", port ? port_text : pid_text,
-					  "--json", "--interval", interval, NULL };
+	const char *const argv_ours[] = { rig_program("parties"), "observe", port ? "--port" : "--pid",
+					  port ? port_text : pid_text, "--json", "--interval", interval, NULL };
 	const char *const argv_naive[] = { rig_program("naive"), "--json", "--pid", pid_text, NULL };
+	const char *said;
 
 	snprintf(pid_text, sizeof(pid_text), "%d", pid);
 	snprintf(port_text, sizeof(port_text), "%u", port);
 	snprintf(interval, sizeof(interval), "%ums", interval_ms ? interval_ms : 500);
 	observer_start(&ours, argv_ours);
 	observer_start(&naive, argv_naive);
-	if (!rig_wait_for(ours.err, "watching"))
-		rig_skip("parties observe does not start here");
-	if (!rig_wait_for(naive.err, "watching"))
-		rig_skip("the naive probes do not load here");
+	said = rig_wait_for(ours.err, "watching");
+	if (!said)
+		said = rig_wait_for(naive.err, "watching");
+	if (said)
+		rig_skip("%s", said);
 }
 
 void rig_stop(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rig.h - what the programs of the hard cases share: a server in a process of its own, both observers beside it, a client
- * that notes what it saw, and the verdict.
+ * rig.h - what the programs of the hard cases share: a server in a process of its own, both observers beside it, a
+ * client that notes what it saw, and the verdict.
  *
  * Every case runs in a child of the program and prints one row, fields separated by tabs: number, pattern, expected,
  * naive, measured, verdict.  The verdict is "right", "declared: ...", "WRONG: ..." or "skipped: ...".
@@ -16,10 +16,11 @@
 
 #include <jansson.h>
 
-/* What is to be measured.  The truth of a percentile lies between what was asked of the server and what the client saw. */
+/* What is to be measured.  The truth of a percentile is between what was asked of the server and what the client saw.
+ */
 struct rig_expect {
-	unsigned int nr;         /* requests; ignored with nr_least */
-	unsigned int nr_least;   /* so many at least: up to nr */
+	unsigned int nr;         /* requests, exactly */
+	unsigned int nr_least;   /* 0; or as few as that */
 	uint64_t us, p99_us;     /* asked of the server, owed latency; p99_us 0: the same */
 	uint64_t total_us;       /* asked, from the first byte on; 0: not judged */
 	const char *may_declare; /* coverage counters, any of which may stand for requests that are not in the count */
@@ -57,8 +58,9 @@ pid_t rig_serve(int listener, const struct rig_case *c);
 void rig_watch(pid_t pid, unsigned int port, unsigned int interval_ms);
 void rig_stop(void);
 
-/* Waits until `words` come out of a started program's descriptor; false when it ended before. */
-bool rig_wait_for(int fd, const char *words);
+/* Waits until `words` come out of a started program's descriptor: NULL.  When it ends before: the first line it said.
+ */
+const char *rig_wait_for(int fd, const char *words);
 /* Starts a program; its stdout and stderr go to `out`, or nowhere with -1. */
 pid_t rig_spawn(const char *const *argv, int out);
 

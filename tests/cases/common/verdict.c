@@ -62,23 +62,26 @@ uint64_t rig_seen_us(enum rig_series series, unsigned int percent)
 
 static void naive_text(char *text, size_t size)
 {
-	const json_t *close_ = json_object_get(rig.naive, "accept_close"), *send_ = json_object_get(rig.naive, "read_send");
+	const json_t *close_ = json_object_get(rig.naive, "accept_close"),
+		     *send_ = json_object_get(rig.naive, "read_send");
 
 	if (!rig.naive) {
 		snprintf(text, size, "-");
 		return;
 	}
-	snprintf(text, size, "%.0f x %.1f, %.0f x %.1f ms", rig_number(close_, "requests"), rig_number(close_, "p99_us") / 1e3,
-		 rig_number(send_, "requests"), rig_number(send_, "p99_us") / 1e3);
+	snprintf(text, size, "%.0f x %.1f, %.0f x %.1f ms", rig_number(close_, "requests"),
+		 rig_number(close_, "p99_us") / 1e3, rig_number(send_, "requests"), rig_number(send_, "p99_us") / 1e3);
 }
 
+__attribute__((format(printf, 3, 0)))
 static _Noreturn void row(const char *expected, const char *measured, const char *verdict, va_list args)
 {
 	char naive_words[128], verdict_words[256];
 
 	naive_text(naive_words, sizeof(naive_words));
 	vsnprintf(verdict_words, sizeof(verdict_words), verdict, args);
-	printf("%s\t%s\t%s\t%s\t%s\t%s\n", rig.current->number, rig.current->pattern, expected, naive_words, measured, verdict_words);
+	printf("%s\t%s\t%s\t%s\t%s\t%s\n", rig.current->number, rig.current->pattern, expected, naive_words, measured,
+	       verdict_words);
 	fflush(stdout);
 	_exit(0);
 }
@@ -149,8 +152,8 @@ static void judge_latency(const struct rig_expect *e, char *wrong, size_t size)
 		uint64_t most = rig_seen_us(rules[i].series, rules[i].percent);
 
 		if (!between(got, rules[i].asked_us, most)) {
-			snprintf(wrong, size, "%s %.1f ms, not %.1f..%.1f", rules[i].key, got / 1e3, (double)rules[i].asked_us / 1e3,
-				 (double)most / 1e3);
+			snprintf(wrong, size, "%s %.1f ms, not %.1f..%.1f", rules[i].key, got / 1e3,
+				 (double)rules[i].asked_us / 1e3, (double)most / 1e3);
 			return;
 		}
 	}
@@ -196,14 +199,16 @@ void rig_judge(const struct rig_case *c)
 	bool counted = judge_counter(e, counter, sizeof(counter));
 	const char *by = declaring(e->may_declare, name, sizeof(name));
 
-	snprintf(expected, sizeof(expected), "%u x %.1f/%.1f ms", e->nr, (double)e->us / 1e3, (double)(e->p99_us ? e->p99_us : e->us) / 1e3);
+	snprintf(expected, sizeof(expected), "%u x %.1f/%.1f ms", e->nr, (double)e->us / 1e3,
+		 (double)(e->p99_us ? e->p99_us : e->us) / 1e3);
 	snprintf(measured, sizeof(measured), "%.0f x %.1f/%.1f ms", got, rig_number(rig.summary, "p50_us") / 1e3,
 		 rig_number(rig.summary, "p99_us") / 1e3);
 	judge_latency(e, latency, sizeof(latency));
 	if (got > e->nr)
 		rig_row(expected, measured, "WRONG: %.0f too many%s%s", got - e->nr, *latency ? "; " : "", latency);
 	if (got < least && !by)
-		rig_row(expected, measured, "WRONG: %.0f missing%s%s", e->nr - got, *latency && got > 0 ? "; " : "", got > 0 ? latency : "");
+		rig_row(expected, measured, "WRONG: %.0f missing%s%s", e->nr - got, *latency && got > 0 ? "; " : "",
+			got > 0 ? latency : "");
 	/* Nothing completed has no latency that could be wrong. */
 	if (*latency && got > 0)
 		rig_row(expected, measured, "WRONG: %s", latency);
