@@ -14,9 +14,14 @@ alone() {
 	printf '#include "%s"\n' "$header" | "$@" $flags -
 }
 
+# A header that is bpf/kernel.h or includes it, however deep.
+kernel_side() {
+	printf '#include "%s"\n' "$1" | gcc -E -D__bpf__ -I. -Ibpf -x c - 2>/dev/null | grep -q '^# [0-9]* "[./]*bpf/kernel\.h"'
+}
+
 for header in {bpf,metrics,policies,controller,experiments/*}/*.h; do
 	[ -e "$header" ] || continue
-	if grep -q 'bpf/bpf_helpers\.h\|kernel\.h' "$header" || [ "$header" = bpf/kernel.h ]; then
+	if kernel_side "$header"; then
 		tap_try "$header compiles alone for BPF" alone "$header" clang -target bpf -O2 -D__TARGET_ARCH_x86 -Wno-unused-parameter \
 			-isystem "/usr/include/$(gcc -print-multiarch)" -x c
 		continue
