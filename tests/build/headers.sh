@@ -16,7 +16,7 @@ alone() {
 
 # A header that is bpf/kernel.h or includes it, however deep.
 kernel_side() {
-	printf '#include "%s"\n' "$1" | gcc -E -D__bpf__ -I. -Ibpf -x c - 2>/dev/null | grep -q '^# [0-9]* "[./]*bpf/kernel\.h"'
+	printf '#include "%s"\n' "$1" | gcc -E -D__bpf__ -I. -Ibpf -x c - 2>/dev/null | grep '^# [0-9]* "[./]*bpf/kernel\.h"' >/dev/null
 }
 
 for header in {bpf,metrics,policies,controller,experiments/*}/*.h; do
