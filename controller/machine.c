@@ -228,7 +228,6 @@ static void close_files(struct machine *m)
 
 static int open_locked(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
 {
-	char ignored[ERROR_SIZE];
 	int err = 0;
 
 	/* What a killed run left is no original of ours. */
@@ -243,27 +242,32 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 		snprintf(error, error_size, "cannot read which CPUs are online: %s", strerror(-err));
 	else
 		err = take_control(m, error, error_size);
-	if (err)
-		restore_journal(m->root, m->state_dir, ignored, sizeof(ignored));
 	return err;
 }
 
 int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size)
 {
 	struct machine *m = machine_new(opts);
+	char ignored[ERROR_SIZE];
 	int err = m ? 0 : -ENOMEM;
+	bool locked = false;
 
 	snprintf(error, error_size, "%s", err ? strerror(-err) : "");
 	if (!err && !m->dry)
 		err = lock_take(&m->lock, m->state_dir, true, error, error_size);
-	if (!err)
+	if (!err) {
+		locked = !m->dry;
 		err = open_locked(m, opts, error, error_size);
+	}
 	if (!err) {
 		*ret = m;
 		return 0;
 	}
 	if (m) {
+		/* Files first: want of descriptors may be why we fail, and putting back needs some. */
 		close_files(m);
+		if (locked)
+			restore_journal(m->root, m->state_dir, ignored, sizeof(ignored));
 		lock_release(&m->lock);
 		free(m);
 	}
