@@ -275,7 +275,7 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 	if (!sk)
 		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	x = known(sk);
 	if (!x)
 		return 0;
 	service = x->service;
@@ -295,8 +295,10 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	bpf_spin_lock(&x->lock);
 	if (!whole && x->begin && x->last_write && now - x->last_write >= settle_ns) {
 		over = true;
+		x->swept_begin = x->begin;
+		x->swept_end = x->last_write;
+		x->swept_blocked_ns = x->blocked_ns;
 		take(x, x->last_write, &done);
-		x->swept = 1;
 	}
 	alive = x->begin || x->arrival;
 	if (x->begin && (!x->last_write || (whole && !closing))) {
@@ -309,7 +311,7 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, service, &done);
+		book(cell, service, &done, 1);
 	if (alive)
 		pending[service] = 1;
 	result->nr_connections++;

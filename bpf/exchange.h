@@ -43,7 +43,8 @@ enum exchange_counter {
 	EXCHANGE_BUFFERED,   /* more than EXCHANGE_BUFFERED_BYTES of the answer waited in our buffers when it ended */
 	EXCHANGE_BLOCKED,    /* exchanges from which a peer's time was taken off */
 	EXCHANGE_DROPPED,    /* the ring was full: missing from the per-request interface, never from the histograms */
-	EXCHANGE_LATE_WRITE, /* of the unmatched: bytes that came after the sweep had ended their exchange */
+	EXCHANGE_AMENDED,    /* the sweep had ended it when more of the answer came: its sample moved to the true end */
+	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server: in no histogram */
 	EXCHANGE_NR_COUNTERS
 };
 

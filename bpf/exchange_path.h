@@ -48,11 +48,19 @@ static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
 	return service ? mark(sk, *service) : NULL;
 }
 
+/* The exchange of a socket that is already observed, or NULL. */
+static __always_inline struct exchange *known(struct sock *sk)
+{
+	struct exchange *x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+
+	return x && x->owner != OWNER_FOREIGN ? x : NULL;
+}
+
 /* The exchange of an observed socket, or NULL: after one test on nearly every socket of a machine. */
 static __always_inline struct exchange *find(struct sock *sk, bool reading)
 {
 	if (sk->sk_bpf_storage)
-		return bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+		return known(sk);
 	if (sk->__sk_common.skc_family == AF_UNIX && (reading || unix_seen))
 		return find_unix(sk, reading);
 	return NULL;
@@ -133,7 +141,7 @@ static __always_inline void on_close(struct sock *sk)
 	__u32 written = 0, service;
 	__u64 now;
 
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	x = known(sk);
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return;
@@ -157,16 +165,33 @@ static __always_inline void on_close(struct sock *sk)
 	} else if (x->begin || (tp && x->arrival)) { /* outside TCP an end raises the stamp, too */
 		aborted = true;
 	}
-	x->begin = x->arrival = x->arrival_last = 0;
+	x->begin = x->arrival = x->arrival_last = x->swept_begin = 0;
 	x->write_seq = written;
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, service, &done);
+		book(cell, service, &done, 1);
 	if (unseen)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
 	if (aborted)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_ABORTED], 1);
+}
+
+/* The first read of a connection: false when the reader is not of the service. */
+static __always_inline bool claim(struct exchange *x)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32, *service;
+
+	if (by_process[SERVICE_INDEX(x->service)]) {
+		service = bpf_map_lookup_elem(&processes, &tgid);
+		if (!service) {
+			x->owner = OWNER_FOREIGN;
+			return false;
+		}
+		x->service = *service; /* two services may share a listener */
+	}
+	x->owner = OWNER_SERVICE;
+	return true;
 }
 
 static __always_inline int on_read(struct sock *sk, int ret, int flags)
@@ -190,6 +215,8 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 			on_close(sk); /* the only sign of an end outside TCP */
 		return 0;
 	}
+	if (x->owner == OWNER_UNKNOWN && !claim(x))
+		return 0;
 	service = x->service;
 	cell = cell_of(service);
 	if (!cell)
@@ -220,14 +247,15 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 		begun = true;
 		x->begin = first;
 		x->first_read = now;
+		x->first_write = 0;
 	}
 	x->write_seq = written;
 	x->owed_from = last;
-	x->swept = 0;
+	x->swept_begin = 0;
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, service, &done);
+		book(cell, service, &done, 1);
 	if (unseen)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
 	if (begun)
@@ -245,7 +273,7 @@ static __always_inline int on_send_entry(struct sock *sk)
 
 	if (!sk->sk_bpf_storage)
 		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	x = known(sk);
 	task = bpf_get_current_task_btf();
 	if (!x)
 		return 0;
@@ -276,13 +304,14 @@ static __always_inline void add_blocked(struct exchange *x, __u64 now, __u64 sle
 static __always_inline void begin_unseen(struct exchange *x)
 {
 	x->begin = x->first_read = x->arrival;
+	x->first_write = x->swept_begin = 0;
 	x->owed_from = x->arrival_last ? x->arrival_last : x->arrival;
 	x->arrival = x->arrival_last = 0;
 }
 
 static __always_inline int on_write(struct sock *sk, int ret)
 {
-	bool unmatched = false, late = false, over = false, unseen = false;
+	bool unmatched = false, amended = false, over = false, unseen = false, fresh;
 	struct exchange_done done = {};
 	struct exchange_cell *cell;
 	struct tcp_sock *tp;
@@ -293,7 +322,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 
 	if (!sk->sk_bpf_storage)
 		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	x = known(sk);
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return 0;
@@ -323,13 +352,19 @@ static __always_inline int on_write(struct sock *sk, int ret)
 			take(x, x->last_write, &done);
 		begin_unseen(x);
 	}
+	/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for. */
+	fresh = ret > 0 && written != x->write_seq;
+	if (fresh && !x->begin && x->swept_begin) {
+		amended = true;
+		reopen(x, &done);
+	}
 	if (!x->begin) {
-		/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for.
-		 * A greeting before the request is part of a connection, and of no request otherwise. */
-		unmatched = ret > 0 && written != x->write_seq && !whole;
-		late = x->swept;
+		/* A greeting before the request is part of a connection, and of no request otherwise. */
+		unmatched = fresh && !whole;
 	} else {
-		if (ret > 0 && written != x->write_seq) {
+		if (fresh) {
+			if (!x->first_write)
+				x->first_write = now;
 			x->last_write = now;
 			x->buffered = waiting > EXCHANGE_BUFFERED_BYTES;
 			add_blocked(x, now, sleeps);
@@ -337,25 +372,23 @@ static __always_inline int on_write(struct sock *sk, int ret)
 		if ((full || ret == -EAGAIN) && !x->blocked_since)
 			x->blocked_since = now;
 	}
-	if (ret > 0) {
+	if (ret > 0)
 		x->write_seq = written;
-		x->swept = 0;
-	}
 	x->send_since = 0;
 	bpf_spin_unlock(&x->lock);
 
 	if (large && !wants_send_entry)
 		wants_send_entry = 1;
-	if (over)
-		book(cell, service, &done);
+	if (over || amended)
+		book(cell, service, &done, over ? 1 : -1);
+	if (amended)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_AMENDED], 1);
 	if (unseen) {
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_READ], 1);
 	}
 	if (unmatched)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNMATCHED], 1);
-	if (unmatched && late)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_LATE_WRITE], 1);
 	return 0;
 }
 

@@ -11,7 +11,10 @@
  *    residency = 15 - 10     service = 34 - 15     total = 34 - 10     owed = 34 - 14 - time blocked by the peer
  *
  * An exchange is counted once, when it is over: at the next request's read, when our side or the connection closes, or
- * when the sweep finds no write for one settling time.  Its value ends at the last write either way.
+ * when the sweep finds no write for one settling time.  Its value ends at the last write either way.  If the server
+ * writes on after the sweep, the sample is taken back and the exchange goes on (`amended`): over both windows the count
+ * is right, and the last value.  An answer that the server spreads over more than long_ns is a stream, not a slow
+ * request, and is counted apart.
  *
  * Arrival is stamped per chunk, not per read: a stamp belongs to the first unread byte, a second one to the latest
  * chunk, each with its sequence number, so that a read that takes a part leaves the right stamp behind and an arrival
@@ -46,11 +49,14 @@
 
 #include "exchange.h"
 
+/* A listener may be shared with processes that are not of the service: who reads first decides, once per connection. */
+enum owner { OWNER_UNKNOWN, OWNER_SERVICE, OWNER_FOREIGN };
+
 /* Lives in socket storage: bounded by the sockets of the observed listeners, freed by the kernel with the socket. */
 struct exchange {
 	struct bpf_spin_lock lock;
 	__u32 service;
-	__u32 swept;       /* nonzero: the sweep ended the last exchange */
+	__u32 owner;       /* enum owner: does a process of the service read this connection? */
 	__u32 seq_stamped; /* TCP sequence number up to which arrival is stamped */
 	__u32 seq_last;    /* where the latest chunk starts */
 	__u32 write_seq;   /* TCP write position that we have accounted for */
@@ -59,7 +65,10 @@ struct exchange {
 	__u64 begin;       /* 0: no exchange open */
 	__u64 first_read;
 	__u64 owed_from;
-	__u64 last_write;  /* 0: not answered yet */
+	__u64 first_write, last_write; /* 0: not answered yet */
+	/* What the sweep ended, for more of its answer may come; swept_begin 0: nothing.  first_read, owed_from and
+	 * first_write stay until the next read. */
+	__u64 swept_begin, swept_end, swept_blocked_ns;
 	__u64 blocked_since, blocked_ns;
 	__u32 buffered;    /* nonzero: much of the answer was not delivered at the last write */
 	__u64 send_since;  /* a send is under way since; only while send_entry is attached */
@@ -135,7 +144,9 @@ _Static_assert((EXCHANGE_MAX_SERVICES & (EXCHANGE_MAX_SERVICES - 1)) == 0, "SERV
 /* Written by user space. */
 __u32 traced[EXCHANGE_MAX_SERVICES]; /* nonzero: its requests go to the ring, too */
 __u32 lifecycle[EXCHANGE_MAX_SERVICES];
+__u32 by_process[EXCHANGE_MAX_SERVICES]; /* nonzero: the service is its processes, not a port */
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
+__u64 long_ns = 2000000000;
 __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
 /* Written by the sweep, which user space clears first. */
 struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
@@ -162,11 +173,12 @@ static __always_inline struct exchange_cell *cell_of(__u32 service)
 
 /* A finished exchange, taken out of the socket under its lock and booked outside it. */
 struct exchange_done {
-	__u64 begin, first_read, owed_from, end, blocked_ns;
+	__u64 begin, first_read, first_write, owed_from, end, blocked_ns;
 	__u32 buffered;
 };
 
-static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns)
+/* `sign` is 1, or -1 to take a sample back. */
+static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns, __s64 sign)
 {
 	__u32 index = hist_index(ns);
 
@@ -174,8 +186,8 @@ static __always_inline void book_one(struct exchange_cell *cell, enum exchange_h
 	asm volatile("" : "+r"(index));
 	if (index >= HIST_NR_BUCKETS)
 		return;
-	__sync_fetch_and_add(&cell->buckets[which][index], 1);
-	__sync_fetch_and_add(&cell->sum_ns[which], ns);
+	__sync_fetch_and_add(&cell->buckets[which][index], sign);
+	__sync_fetch_and_add(&cell->sum_ns[which], sign > 0 ? ns : -ns);
 }
 
 /* The reader looks at the ring by itself several times a second; it is woken only when the ring fills sooner. */
@@ -188,36 +200,58 @@ static __always_inline void record(struct exchange_cell *cell, __u32 service, __
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_DROPPED], 1);
 }
 
-static __always_inline void book(struct exchange_cell *cell, __u32 service, const struct exchange_done *done)
+static __always_inline void book(struct exchange_cell *cell, __u32 service, const struct exchange_done *done, __s64 sign)
 {
-	__u64 owed = done->end - done->owed_from;
+	__u64 owed = done->end - done->owed_from, spread = done->end - done->first_write;
 
-	book_one(cell, EXCHANGE_RESIDENCY, done->first_read - done->begin);
-	book_one(cell, EXCHANGE_SERVICE, done->end - done->first_read);
-	book_one(cell, EXCHANGE_TOTAL, done->end - done->begin);
 	if (done->blocked_ns) {
 		owed = owed > done->blocked_ns ? owed - done->blocked_ns : 0;
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_BLOCKED], 1);
+		spread = spread > done->blocked_ns ? spread - done->blocked_ns : 0;
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BLOCKED], sign);
+	}
+	if (spread > long_ns) {
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_LONG_LIVED], sign);
+		return;
 	}
 	if (done->buffered)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_BUFFERED], 1);
-	book_one(cell, EXCHANGE_OWED, owed);
-	if (ring_wakeup && traced[SERVICE_INDEX(service)])
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BUFFERED], sign);
+	book_one(cell, EXCHANGE_RESIDENCY, done->first_read - done->begin, sign);
+	book_one(cell, EXCHANGE_SERVICE, done->end - done->first_read, sign);
+	book_one(cell, EXCHANGE_TOTAL, done->end - done->begin, sign);
+	book_one(cell, EXCHANGE_OWED, owed, sign);
+	if (ring_wakeup && sign > 0 && traced[SERVICE_INDEX(service)])
 		record(cell, service, owed);
+}
+
+/* Under the lock: what the open exchange would be booked as if it ended then. */
+static __always_inline void copy_done(const struct exchange *x, __u64 begin, __u64 end, __u64 blocked_ns,
+				      struct exchange_done *done)
+{
+	done->begin = begin;
+	done->first_read = x->first_read;
+	/* A hook that was delayed past the next stamp cannot make a time negative. */
+	done->end = end > x->first_read ? end : x->first_read;
+	done->first_write = x->first_write && x->first_write < done->end ? x->first_write : done->end;
+	done->owed_from = x->owed_from < done->end ? x->owed_from : done->end;
+	done->blocked_ns = blocked_ns;
+	done->buffered = x->buffered;
 }
 
 /* Under the lock: closes the exchange that is open and answered. */
 static __always_inline void take(struct exchange *x, __u64 end, struct exchange_done *done)
 {
-	done->begin = x->begin;
-	done->first_read = x->first_read;
-	/* A hook that was delayed past the next stamp cannot make a time negative. */
-	done->end = end > x->first_read ? end : x->first_read;
-	done->owed_from = x->owed_from < done->end ? x->owed_from : done->end;
-	done->blocked_ns = x->blocked_ns;
-	done->buffered = x->buffered;
+	copy_done(x, x->begin, end, x->blocked_ns, done);
 	x->begin = x->last_write = 0;
 	x->blocked_since = x->blocked_ns = 0;
+}
+
+/* Under the lock: the sweep ended it too early.  Opens it again and says what was booked. */
+static __always_inline void reopen(struct exchange *x, struct exchange_done *booked)
+{
+	copy_done(x, x->swept_begin, x->swept_end, x->swept_blocked_ns, booked);
+	x->begin = x->swept_begin;
+	x->blocked_ns = x->swept_blocked_ns;
+	x->swept_begin = 0;
 }
 
 /* The peer's FIN takes one sequence number and is no request. */

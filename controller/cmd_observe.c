@@ -110,11 +110,11 @@ static int follow(struct observe *o)
 
 static json_t *coverage_json(const struct ebee_coverage *c, uint64_t recursion_misses)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
 			 (json_int_t)c->nr_unmatched, "no_arrival", (json_int_t)c->nr_no_arrival, "unseen_write",
 			 (json_int_t)c->nr_unseen_write, "unseen_read", (json_int_t)c->nr_unseen_read, "buffered",
-			 (json_int_t)c->nr_buffered, "blocked", (json_int_t)c->nr_blocked, "late_write",
-			 (json_int_t)c->nr_late_write, "missed", (json_int_t)c->nr_missed, "recursion_misses",
+			 (json_int_t)c->nr_buffered, "blocked", (json_int_t)c->nr_blocked, "amended",
+			 (json_int_t)c->nr_amended, "long_lived", (json_int_t)c->nr_long_lived, "missed", (json_int_t)c->nr_missed, "recursion_misses",
 			 (json_int_t)recursion_misses);
 }
 
@@ -170,6 +170,10 @@ static void print_text(const struct observe *o, const struct sample *s, const st
 		printf(" buffered=%" PRIu64, c->nr_buffered);
 	if (c->nr_blocked)
 		printf(" blocked=%" PRIu64, c->nr_blocked);
+	if (c->nr_amended)
+		printf(" amended=%" PRIu64, c->nr_amended);
+	if (c->nr_long_lived)
+		printf(" long_lived=%" PRIu64, c->nr_long_lived);
 	if (s->nr_listen_drops)
 		printf(" listen_drops=%" PRIu64, s->nr_listen_drops);
 	putchar('\n');

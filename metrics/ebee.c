@@ -123,6 +123,8 @@ int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size
 		goto out;
 	if (opts && opts->settle_ns)
 		e->skel->data->settle_ns = opts->settle_ns;
+	if (opts && opts->long_ns)
+		e->skel->data->long_ns = opts->long_ns;
 	err = map_cells(e);
 	if (!err && opts && opts->ring_size)
 		err = tracing_open(&e->tracing, e, opts);
@@ -177,7 +179,8 @@ int ebee_remove(struct ebee *e, unsigned service)
 	map_drop(e->skel->maps.ports, service);
 	map_drop(e->skel->maps.listeners, service);
 	map_drop(e->skel->maps.unix_listeners, service);
-	e->skel->bss->lifecycle[service] = e->skel->bss->target_ns[service] = 0;
+	e->skel->bss->lifecycle[service] = e->skel->bss->by_process[service] = 0;
+	e->skel->bss->target_ns[service] = 0;
 	e->skel->bss->forgotten = service;
 	return programs_iterate(e->skel->links.forget);
 }
@@ -197,6 +200,7 @@ int ebee_add_pid(struct ebee *e, unsigned service, pid_t pid)
 		return -EINVAL;
 	if (kill(pid, 0) && errno == ESRCH)
 		return -ESRCH;
+	e->skel->bss->by_process[service] = 1;
 	return map_add(e->skel->maps.processes, &key, service);
 }
 
@@ -329,7 +333,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_unseen_read = delta[EXCHANGE_UNSEEN_READ],
 			.nr_buffered = delta[EXCHANGE_BUFFERED],
 			.nr_blocked = delta[EXCHANGE_BLOCKED],
-			.nr_late_write = delta[EXCHANGE_LATE_WRITE],
+			.nr_amended = delta[EXCHANGE_AMENDED],
+			.nr_long_lived = delta[EXCHANGE_LONG_LIVED],
 			.nr_missed = w->e->skel->bss->nr_missed,
 		},
 	};

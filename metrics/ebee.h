@@ -44,6 +44,7 @@ struct ebee_opts {
 	size_t sz;            /* sizeof(struct ebee_opts), for compatibility */
 	unsigned nr_services; /* services this handle can hold, 1 .. EBEE_MAX_SERVICES; 0: all */
 	uint64_t settle_ns;   /* no write for that long: an exchange is over; 0: 500 ms */
+	uint64_t long_ns;     /* an answer spread over more than that by its server is a stream; 0: 2 s */
 	/* Tracing alone: */
 	unsigned ring_size;      /* bytes between kernel and us, a power of two of pages; 0: no tracing on this handle */
 	unsigned trace_requests; /* requests remembered per process; 0: 100,000 */
@@ -96,7 +97,8 @@ struct ebee_coverage {
 	uint64_t nr_unseen_read;  /* the request bypassed the hook (splice, zero copy): residency unknown */
 	uint64_t nr_buffered;     /* more than 1 MiB of the answer was handed over and not delivered when it ended */
 	uint64_t nr_blocked;      /* a peer's time was taken off */
-	uint64_t nr_late_write;   /* of the unmatched: came after the exchange had settled */
+	uint64_t nr_amended;      /* had settled when more of the answer came: the sample was moved to its true end */
+	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns: streams, in no latency */
 	uint64_t nr_missed;       /* connections that could not be followed, since ebee_open */
 };
 

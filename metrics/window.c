@@ -41,8 +41,10 @@ void window_advance(struct window *w, const struct exchange_cell *cells, unsigne
 	add_slots(cells, nr_slots, &w->delta);
 	for (i = 0; i < nr_words; i++) {
 		uint64_t now = delta[i];
+		int64_t change = (int64_t)(now - before[i]);
 
-		delta[i] = now - before[i];
+		/* A sample of an earlier window that was amended in this one leaves its old bucket: no count here is negative. */
+		delta[i] = change > 0 ? (uint64_t)change : 0;
 		before[i] = now;
 	}
 }

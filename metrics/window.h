@@ -16,7 +16,7 @@ struct window {
 
 /* Starts at the cells as they are. */
 void window_start(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
-/* Ends the window and starts the next.  Counters wrap; a window shorter than 2^64 counts is right all the same. */
+/* Ends the window and starts the next.  Counters wrap; a window of less than 2^63 counts is right all the same. */
 void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
 
 /* Values in a histogram. */
