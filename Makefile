@@ -15,6 +15,7 @@ san_tag := $(if $(SAN),-san)
 cc_tag  := $(if $(findstring clang,$(CC)),-clang)
 BUILD   ?= build$(cc_tag)$(san_tag)
 Q       := $(if $(V),,@)
+nr_cpus  := $(shell nproc)
 say      = @printf '  %-7s %s\n' $(1) $(2)
 
 PREFIX  ?= /usr/local
@@ -184,28 +185,32 @@ $(BUILD)/cases/%: $(BUILD)/tests/cases/%.o $(cases_o)
 check-cases: $(cases) $(BUILD)/parties $(BUILD)/naive $(BUILD)/hotel-search $(BUILD)/parties-load
 	$(Q)BUILD=$(BUILD) tests/cases/run
 
-# libFuzzer needs clang; the library code is compiled in, so that coverage reaches it.
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(wildcard controller/*.c policies/*.c metrics/*.c experiments/plant/*.c) \
-		experiments/common/profile.c | $(skels)
-	$(call say,FUZZ,$(@F))
+# libFuzzer needs clang; the library's code is compiled with coverage once for all of them.
+FUZZFLAGS := -std=gnu11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP
+fuzz_o := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out controller/main.c,$(wildcard controller/*.c policies/*.c \
+	metrics/*.c experiments/plant/*.c)) experiments/common/profile.c)
+$(BUILD)/fuzz/%.o: %.c | $(skels)
+	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -MMD -MP -MF $@.d -MT $@ \
-		$(filter-out controller/main.c,$(filter %.c,$^)) $(LDLIBS_PARTIES) -o $@
+	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -c $< -o $@
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_o)
+	$(call say,FUZZ,$(@F))
+	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -MF $@.d -MT $@ $< $(fuzz_o) $(LDLIBS_PARTIES) -o $@
 fuzzers: $(fuzzers)
 
 check check-all:
 	$(ensure_deps)
-	$(Q)$(MAKE) --no-print-directory all tests
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
 	$(Q)BUILD=$(BUILD) tests/run $(if $(filter check-all,$@),--all)
 
 demo:
 	$(ensure_deps)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all
 	$(Q)BUILD=$(BUILD) experiments/fig11/demo
 
 sim:
 	$(ensure_deps)
-	$(Q)$(MAKE) --no-print-directory $(BUILD)/parties
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties
 	$(Q)BUILD=$(BUILD) experiments/fig11/sim
 
 clean:
