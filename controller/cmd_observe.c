@@ -126,6 +126,8 @@ static double us(uint64_t ns)
 static void print_json(const struct observe *o, const struct sample *s, const struct ebee_window_info *info,
 		       const char *state, bool summary)
 {
+	static const char *const latencies[] = { "mean_us", "p50_us", "p95_us", "p99_us", "total_p50_us", "total_p99_us",
+						 "residency_p99_us", "service_p99_us" };
 	json_t *line = json_pack(
 		"{s:f, s:f, s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:I, s:I, s:I, s:s, s:s, s:o}",
 		"t_s", (double)(info->end_ns - o->start_ns) / 1e9, "window_s", (double)info->length_ns / 1e9,
@@ -138,6 +140,8 @@ static void print_json(const struct observe *o, const struct sample *s, const st
 		"connections", (json_int_t)info->nr_connections, "state", state, "lifecycle", lifecycles[o->lifecycle],
 		"coverage", coverage_json(&info->coverage, ebee_recursion_misses(o->ebee)));
 
+	for (size_t i = 0; line && !s->nr_completed && i < sizeof(latencies) / sizeof(latencies[0]); i++)
+		json_object_set_new(line, latencies[i], json_null()); /* no data is not zero */
 	if (line && summary)
 		json_object_set_new(line, "summary", json_true());
 	if (line)
@@ -149,13 +153,19 @@ static void print_json(const struct observe *o, const struct sample *s, const st
 static void print_text(const struct observe *o, const struct sample *s, const struct ebee_window_info *info,
 		       const char *state, bool summary)
 {
+	const uint64_t columns[] = { s->p50_ns, s->p95_ns, s->p99_ns, s->total_p99_ns, s->residency_p99_ns };
 	const struct ebee_coverage *c = &info->coverage;
 	char when[32];
 
 	snprintf(when, sizeof(when), summary ? "all %.1fs" : "%.1fs", (double)(info->end_ns - o->start_ns) / 1e9);
-	printf("%-10s %9" PRIu64 " %10.1f %10.1f %10.1f %10.1f %10.1f %10.1f %6" PRIu64 " %-8s", when, s->nr_completed,
-	       s->nr_completed * 1e9 / (double)info->length_ns, us(s->p50_ns), us(s->p95_ns), us(s->p99_ns), us(s->total_p99_ns),
-	       us(s->residency_p99_ns), s->nr_in_flight, state);
+	printf("%-10s %9" PRIu64 " %10.1f", when, s->nr_completed, s->nr_completed * 1e9 / (double)info->length_ns);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		if (s->nr_completed)
+			printf(" %10.1f", us(columns[i]));
+		else
+			printf(" %10s", "-"); /* no data is not zero */
+	}
+	printf(" %6" PRIu64 " %-8s", s->nr_in_flight, state);
 	if (c->nr_aborted)
 		printf(" aborted=%" PRIu64, c->nr_aborted);
 	if (c->nr_unmatched)
