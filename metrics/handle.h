@@ -15,7 +15,7 @@ struct ebee {
 	size_t cells_size;
 	unsigned int nr_services, nr_slots;
 	__u32 netns;
-	char features[128];
+	char features[256];
 	bool has_send_entry;
 	struct tracing *tracing; /* NULL: opened without a ring */
 };

@@ -213,7 +213,7 @@ static const struct rig_case cases[] = {
 	{ "23-read", "io_uring read and write", URING(.recv = IORING_OP_READ, .send = IORING_OP_WRITE) },
 	{ "23-readv", "io_uring readv and writev", URING(.recv = IORING_OP_READV, .send = IORING_OP_WRITEV) },
 	{ "23-recvmsg", "io_uring recvmsg and sendmsg", URING(.recv = IORING_OP_RECVMSG, .send = IORING_OP_SENDMSG) },
-	{ "23-zc", "io_uring recv and send_zc", URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND_ZC) },
+	{ "23-zc", "io_uring recv and send_zc", .only_tcp = true, URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND_ZC) },
 	{ "23-async", "io_uring by its worker threads",
 	  URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .flags = IOSQE_ASYNC) },
 	{ "23-sqpoll", "io_uring with a polling kernel thread",

@@ -17,7 +17,7 @@
 
 #include "rig.h"
 
-enum { MAX_CLIENTS = 256 };
+enum { MAX_CLIENTS = 256, BACKLOG = 4096 };
 
 struct sockaddr_storage net_address;
 socklen_t net_address_size;
@@ -32,7 +32,7 @@ static void set_address(int family, uint16_t port)
 	net_address.ss_family = (sa_family_t)family;
 	if (family == AF_UNIX) {
 		/* An abstract name: nothing in the file system to leave behind. */
-		snprintf(un->sun_path + 1, sizeof(un->sun_path) - 1, "parties-case-%d", getpid());
+		snprintf(un->sun_path + 1, sizeof(un->sun_path) - 1, "parties-case-%d-%u", getpid(), port);
 		net_address_size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(un->sun_path + 1));
 	} else if (family == AF_INET6) {
 		in6->sin6_addr = in6addr_loopback;
@@ -65,7 +65,11 @@ int net_listen_with(int family, int protocol, int backlog)
 
 int net_listen(void)
 {
-	return net_listen_with(AF_INET, 0, 4096);
+	const char *family = rig_family();
+
+	if (!strcmp(family, "unix"))
+		return net_listen_with(AF_UNIX, 0, BACKLOG);
+	return net_listen_with(AF_INET, !strcmp(family, "mptcp") ? IPPROTO_MPTCP : 0, BACKLOG);
 }
 
 uint16_t net_port(void)
@@ -86,7 +90,8 @@ void net_connect_to(uint16_t port)
 
 int net_connect(void)
 {
-	int fd = socket(net_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int protocol = strcmp(rig_family(), "mptcp") ? 0 : IPPROTO_MPTCP, one = 1;
+	int fd = socket(net_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&net_address, net_address_size))
 		rig_broken("connect: %s", strerror(errno));

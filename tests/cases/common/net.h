@@ -19,7 +19,7 @@ enum { NET_MESSAGE = 16, NET_FIRST_PORT = 21300, NET_LAST_PORT = 21399 };
 extern struct sockaddr_storage net_address;
 extern socklen_t net_address_size;
 
-int net_listen(void); /* 127.0.0.1, TCP */
+int net_listen(void); /* 127.0.0.1, TCP, or the family that is asked for */
 int net_listen_with(int family, int protocol, int backlog);
 uint16_t net_port(void);
 /* A port nobody uses now. */

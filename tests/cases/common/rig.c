@@ -222,12 +222,30 @@ static void run_usual(const struct rig_case *c)
 	rig_judge(c);
 }
 
-static bool chosen(const struct rig_case *c, char **numbers)
+const char *rig_family(void)
 {
-	if (!*numbers)
+	const char *family = getenv("CASES_FAMILY");
+
+	return family ? family : "tcp";
+}
+
+const char *rig_name(const struct rig_case *c)
+{
+	static char name[64];
+	bool tcp = !strcmp(rig_family(), "tcp");
+
+	snprintf(name, sizeof(name), "%s%s%s", tcp ? "" : rig_family(), tcp ? "" : ":", c->number);
+	return name;
+}
+
+static bool chosen(const struct rig_case *c, char **names)
+{
+	if (c->only_tcp && strcmp(rig_family(), "tcp"))
+		return false;
+	if (!*names)
 		return true;
-	for (; *numbers; numbers++)
-		if (!strcmp(*numbers, c->number))
+	for (; *names; names++)
+		if (!strcmp(*names, rig_name(c)))
 			return true;
 	return false;
 }
@@ -264,7 +282,7 @@ static int run_case(const struct rig_case *c)
 		kill(pid, SIGKILL);
 	nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	if (status && !interrupted)
-		printf("%s\t%s\t-\t-\t-\tWRONG: the test broke: it %s\n", c->number, c->pattern,
+		printf("%s\t%s\t-\t-\t-\tWRONG: the test broke: it %s\n", rig_name(c), c->pattern,
 		       WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
 	return status;
 }

@@ -30,6 +30,7 @@ struct rig_expect {
 
 struct rig_case {
 	const char *number, *pattern;
+	bool only_tcp;                 /* means nothing over another family */
 	int (*listen)(void);          /* NULL: 127.0.0.1 */
 	void (*serve)(int connection); /* in a thread per connection of one process, or */
 	void (*server)(int listener);  /* the whole server */
@@ -47,8 +48,14 @@ struct rig {
 };
 extern struct rig rig;
 
-/* main of a program of cases.  With arguments: only the cases of these numbers. */
+/* What connections are made of: "tcp", or CASES_FAMILY in the environment: "unix", "mptcp". */
+const char *rig_family(void);
+
+/* main of a program of cases.  With arguments: only the cases of these numbers, "17a" or "unix:17a". */
 int rig_main(const struct rig_case *cases, size_t nr, char **argv);
+
+/* Number, with the family before it unless that is TCP; valid until the next call. */
+const char *rig_name(const struct rig_case *c);
 
 /* A process that ends with ours. */
 pid_t rig_fork(void);

@@ -80,7 +80,7 @@ static _Noreturn void row(const char *expected, const char *measured, const char
 
 	naive_text(naive_words, sizeof(naive_words));
 	vsnprintf(verdict_words, sizeof(verdict_words), verdict, args);
-	printf("%s\t%s\t%s\t%s\t%s\t%s\n", rig.current->number, rig.current->pattern, expected, naive_words, measured,
+	printf("%s\t%s\t%s\t%s\t%s\t%s\n", rig_name(rig.current), rig.current->pattern, expected, naive_words, measured,
 	       verdict_words);
 	fflush(stdout);
 	_exit(0);
