@@ -349,7 +349,7 @@ static int finish(struct run *run, int run_err)
 			    strerror(-err));
 	status_summary(&run->tick, &totals, stdout);
 	if (run->bpf_ns == 0)
-		printf("  (own cost without the kernel programs: sysctl kernel.bpf_stats_enabled=1 counts them)\n");
+		printf("  (own cost without the kernel programs: counting them needs CAP_SYS_ADMIN and ten windows)\n");
 	return code;
 }
 

@@ -24,7 +24,8 @@ int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct matc
 struct sensor sensor_ebee_port(struct sensor_ebee *s);
 /* One word per kernel hook. */
 const char *sensor_ebee_features(const struct sensor_ebee *s);
-/* CPU time of our BPF programs so far, ns; 0 when the kernel does not count it (kernel.bpf_stats_enabled). */
+/* CPU time of our BPF programs so far, ns: counted in one window of ten and scaled, for counting costs, too.  0 without
+ * the right to count (CAP_SYS_ADMIN). */
 uint64_t sensor_ebee_bpf_ns(const struct sensor_ebee *s);
 void sensor_ebee_close(struct sensor_ebee *s);
 

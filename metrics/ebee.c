@@ -105,6 +105,7 @@ int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size
 		return -ENOMEM;
 	e->nr_services = opts && opts->nr_services ? opts->nr_services : EBEE_MAX_SERVICES;
 	e->nr_slots = slots_for_machine();
+	e->stats_fd = -1;
 	if (stat("/proc/self/ns/net", &netns)) {
 		err = -errno;
 		snprintf(error, error_size, "/proc/self/ns/net: %s; /proc must be mounted", strerror(-err));
@@ -143,6 +144,7 @@ void ebee_close(struct ebee *e)
 	if (!e)
 		return;
 	tracing_close(e->tracing);
+	ebee_count_cpu(e, 0);
 	if (e->cells)
 		munmap((void *)e->cells, e->cells_size);
 	exchange_bpf__destroy(e->skel);
@@ -390,6 +392,19 @@ static struct bpf_prog_info sum_info(const struct ebee *e)
 uint64_t ebee_cpu_ns(const struct ebee *e)
 {
 	return sum_info(e).run_time_ns;
+}
+
+int ebee_count_cpu(struct ebee *e, int on)
+{
+	if (on && e->stats_fd < 0) {
+		e->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+		return e->stats_fd < 0 ? -errno : 0;
+	}
+	if (!on && e->stats_fd >= 0) {
+		close(e->stats_fd);
+		e->stats_fd = -1;
+	}
+	return 0;
 }
 
 uint64_t ebee_recursion_misses(const struct ebee *e)

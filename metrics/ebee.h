@@ -144,9 +144,14 @@ int ebee_get_latency_percentile(struct ebee *e, pid_t pid, double percentile, ui
 /* Requests that the ring had no room for; they are missing here and nowhere else. */
 int ebee_get_dropped(struct ebee *e, pid_t pid, uint64_t *ret);
 
-/* CPU time of the handle's programs since they were loaded, ns; 0 while the kernel does not count it
- * (sysctl kernel.bpf_stats_enabled).  Includes other handles' traffic on the same hooks. */
+/*
+ * CPU time of the handle's programs since they were loaded, ns, as far as the kernel counted it: always with sysctl
+ * kernel.bpf_stats_enabled, otherwise while ebee_count_cpu is on, which costs some 50 ns per run.  Includes the runs that
+ * found a socket of no interest.
+ */
 uint64_t ebee_cpu_ns(const struct ebee *e);
+/* -EPERM needs CAP_SYS_ADMIN.  Off by default, and off again when the handle is closed. */
+int ebee_count_cpu(struct ebee *e, int on);
 
 /* Program runs that the kernel skipped because a program was running on that CPU, since ebee_open. */
 uint64_t ebee_recursion_misses(const struct ebee *e);

@@ -17,6 +17,7 @@ struct ebee {
 	__u32 netns;
 	char features[256];
 	bool has_send_entry;
+	int stats_fd; /* >= 0 while the kernel counts our CPU time for us */
 	struct tracing *tracing; /* NULL: opened without a ring */
 };
 
