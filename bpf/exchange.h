@@ -21,6 +21,7 @@ enum {
 enum exchange_lifecycle {
 	EXCHANGE_PER_REQUEST,    /* at the next request's read, at our close, or when the sweep finds it settled */
 	EXCHANGE_PER_CONNECTION, /* at our close alone: clients make one connection per request */
+	EXCHANGE_BY_LIBRARY,     /* its library says (grpc.bpf.c): here only what was read when, and what waits unread */
 	EXCHANGE_NR_LIFECYCLES
 };
 
@@ -44,7 +45,8 @@ enum exchange_counter {
 	EXCHANGE_BLOCKED,    /* exchanges from which a peer's time was taken off */
 	EXCHANGE_DROPPED,    /* the ring was full: missing from the per-request interface, never from the histograms */
 	EXCHANGE_AMENDED,    /* the sweep had ended it when more of the answer came: its sample moved to the true end */
-	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server: in no histogram */
+	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server, or many messages: in no histogram */
+	EXCHANGE_LIBRARY_READ, /* reads of a service that its library measures */
 	EXCHANGE_NR_COUNTERS
 };
 
@@ -63,6 +65,12 @@ struct exchange_sweep {
 	__u64 nr_over_target; /* of the open ones, older than the target */
 	__u64 oldest_ns;      /* age of the oldest open one */
 	__u64 nr_listen_drops; /* connections its listeners turned away since they were opened */
+};
+
+/* What a thread read last, of a service that its library measures. */
+struct exchange_read {
+	__u64 first, last; /* arrival of its first and of its last byte */
+	__u64 read;        /* 0: nothing yet */
 };
 
 /* One finished exchange in the ring of the per-request interface: the service above, its owed latency below. */

@@ -147,7 +147,7 @@ static __always_inline void on_close(struct sock *sk)
 		return;
 	service = x->service;
 	cell = cell_of(service);
-	if (!cell)
+	if (!cell || by_library(service))
 		return;
 	now = bpf_ktime_get_ns();
 	if (tp)
@@ -194,6 +194,26 @@ static __always_inline bool claim(struct exchange *x)
 	return true;
 }
 
+/* A read of a service that its library measures: what it took, the thread may turn into requests next. */
+static __always_inline int note_read(struct exchange *x, struct exchange_cell *cell, bool tcp, __u32 copied, __u64 now)
+{
+	struct exchange_read *read;
+	__u64 first, last;
+
+	bpf_spin_lock(&x->lock);
+	consume(x, tcp, copied, now, &first, &last);
+	bpf_spin_unlock(&x->lock);
+
+	__sync_fetch_and_add(&cell->counters[EXCHANGE_LIBRARY_READ], 1);
+	read = bpf_task_storage_get(&reads, bpf_get_current_task_btf(), NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (read) {
+		read->first = first;
+		read->last = last;
+		read->read = now;
+	}
+	return 0;
+}
+
 static __always_inline int on_read(struct sock *sk, int ret, int flags)
 {
 	struct exchange_done done = {};
@@ -226,6 +246,8 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 		copied = tp->copied_seq;
 		written = tp->write_seq;
 	}
+	if (by_library(service))
+		return note_read(x, cell, tp, copied, now);
 	whole = per_connection(service);
 
 	bpf_spin_lock(&x->lock);
@@ -328,7 +350,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 		return 0;
 	service = x->service;
 	cell = cell_of(service);
-	if (!cell)
+	if (!cell || by_library(service))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (tp) {

@@ -29,6 +29,9 @@
  * then reads and settling end nothing, so the handshakes of a protocol above TCP (HTTP/2 settings, TLS) fall inside the
  * one exchange instead of looking like short ones of their own.
  *
+ * A service whose library tells its requests apart (gRPC) is measured there; here a read only hands its stamps to the
+ * thread, and bytes that wait unread count as in flight: a server that hangs does not even begin its requests.
+ *
  * A read that no hook shows (splice, zero copy) is found out by the answer: arrival stamped, bytes gone, nothing begun.
  *
  * TCP has sequence numbers; AF_UNIX and Multipath TCP have not, so there every read takes all stamps, every write is
@@ -41,13 +44,9 @@
 #ifndef EBEE_EXCHANGE_STATE_H
 #define EBEE_EXCHANGE_STATE_H
 
-#include "kernel.h"
+#include "cells.h"
 
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-
-#include "exchange.h"
 
 /* A listener may be shared with processes that are not of the service: who reads first decides, once per connection. */
 enum owner { OWNER_UNKNOWN, OWNER_SERVICE, OWNER_FOREIGN };
@@ -84,23 +83,6 @@ struct {
 	__type(value, struct exchange);
 } exchanges SEC(".maps");
 
-/* service * nr_slots + slot */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct exchange_cell);
-} cells SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, EXCHANGE_MAX_PROCESSES);
-	__type(key, __u32); /* thread group */
-	__type(value, __u32); /* service */
-} processes SEC(".maps");
-
 /* Ports asked for by number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -134,12 +116,7 @@ struct {
 	__type(value, __u32);
 } unix_listeners SEC(".maps");
 
-const volatile __u32 nr_slots = 1; /* a power of two */
 const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its reader; 0: there is no ring */
-
-/* An index into the arrays below that every verifier believes; a service in socket storage is below the limit anyway. */
-#define SERVICE_INDEX(service) ((service) & (EXCHANGE_MAX_SERVICES - 1))
-_Static_assert((EXCHANGE_MAX_SERVICES & (EXCHANGE_MAX_SERVICES - 1)) == 0, "SERVICE_INDEX masks");
 
 /* Written by user space. */
 __u32 traced[EXCHANGE_MAX_SERVICES]; /* nonzero: its requests go to the ring, too */
@@ -164,11 +141,9 @@ static __always_inline bool per_connection(__u32 service)
 	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_PER_CONNECTION;
 }
 
-static __always_inline struct exchange_cell *cell_of(__u32 service)
+static __always_inline bool by_library(__u32 service)
 {
-	__u32 key = service * nr_slots + (bpf_get_smp_processor_id() & (nr_slots - 1));
-
-	return bpf_map_lookup_elem(&cells, &key);
+	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_BY_LIBRARY;
 }
 
 /* A finished exchange, taken out of the socket under its lock and booked outside it. */
@@ -176,19 +151,6 @@ struct exchange_done {
 	__u64 begin, first_read, first_write, owed_from, end, blocked_ns;
 	__u32 buffered;
 };
-
-/* `sign` is 1, or -1 to take a sample back. */
-static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns, __s64 sign)
-{
-	__u32 index = hist_index(ns);
-
-	/* Always in range; the 6.1 verifier does not follow the shifts that make it so. */
-	asm volatile("" : "+r"(index));
-	if (index >= HIST_NR_BUCKETS)
-		return;
-	__sync_fetch_and_add(&cell->buckets[which][index], sign);
-	__sync_fetch_and_add(&cell->sum_ns[which], sign > 0 ? ns : -ns);
-}
 
 /* The reader looks at the ring by itself several times a second; it is woken only when the ring fills sooner. */
 static __always_inline void record(struct exchange_cell *cell, __u32 service, __u64 owed_ns)

@@ -23,7 +23,7 @@
 #include "qos.h"
 #include "sensor_ebee.h"
 
-static const char *const lifecycles[EBEE_NR_LIFECYCLES] = { "exchange", "connection" };
+static const char *const lifecycles[EBEE_NR_LIFECYCLES] = { "exchange", "connection", "grpc" };
 
 struct observe {
 	struct match match;
@@ -80,19 +80,22 @@ static int parse_lifecycle(const struct option_table *table, const char *text, e
 			return 0;
 		}
 	}
-	return options_error(table, "--lifecycle %s: exchange or connection is wanted", text);
+	return options_error(table, "--lifecycle %s: exchange, connection or grpc is wanted", text);
 }
 
-/*
- * Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway.
- * A port is known by its number alone: its process may listen on others that are not asked for.
- */
+/* A port's process may listen on others that are not asked for.  But probes in a library need the process. */
+static bool by_port_alone(const struct observe *o)
+{
+	return o->match.kind == MATCH_PORT && o->lifecycle != EBEE_GRPC;
+}
+
+/* Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway. */
 static int follow(struct observe *o)
 {
 	struct match_pids pids;
 	int err;
 
-	if (o->match.kind == MATCH_PORT)
+	if (by_port_alone(o))
 		return 0;
 	err = match_resolve("", &o->match, &pids);
 	if (err)
@@ -110,11 +113,12 @@ static int follow(struct observe *o)
 
 static json_t *coverage_json(const struct ebee_coverage *c, uint64_t recursion_misses)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
 			 (json_int_t)c->nr_unmatched, "no_arrival", (json_int_t)c->nr_no_arrival, "unseen_write",
 			 (json_int_t)c->nr_unseen_write, "unseen_read", (json_int_t)c->nr_unseen_read, "buffered",
 			 (json_int_t)c->nr_buffered, "blocked", (json_int_t)c->nr_blocked, "amended",
-			 (json_int_t)c->nr_amended, "long_lived", (json_int_t)c->nr_long_lived, "missed", (json_int_t)c->nr_missed, "recursion_misses",
+			 (json_int_t)c->nr_amended, "long_lived", (json_int_t)c->nr_long_lived, "missed", (json_int_t)c->nr_missed,
+			 "unprobed", (json_int_t)c->nr_unprobed, "recursion_misses",
 			 (json_int_t)recursion_misses);
 }
 
@@ -184,6 +188,8 @@ static void print_text(const struct observe *o, const struct sample *s, const st
 		printf(" amended=%" PRIu64, c->nr_amended);
 	if (c->nr_long_lived)
 		printf(" long_lived=%" PRIu64, c->nr_long_lived);
+	if (c->nr_unprobed)
+		printf(" unprobed=%" PRIu64, c->nr_unprobed);
 	if (s->nr_listen_drops)
 		printf(" listen_drops=%" PRIu64, s->nr_listen_drops);
 	putchar('\n');
@@ -218,13 +224,13 @@ static int open_all(struct observe *o, char *error, size_t error_size)
 	if (!err && o->match.kind == MATCH_PORT)
 		err = ebee_add_port(o->ebee, 0, (uint16_t)o->match.number);
 	if (!err)
-		err = o->match.kind == MATCH_PORT ? ebee_seed(o->ebee) : follow(o);
+		err = by_port_alone(o) ? ebee_seed(o->ebee) : follow(o);
 	if (!err)
 		err = ebee_window_open(&o->interval, o->ebee, 0);
 	if (!err)
 		err = ebee_window_open(&o->whole, o->ebee, 0);
 	if (err)
-		snprintf(error, error_size, "%s: %s", o->name, strerror(-err));
+		snprintf(error, error_size, "%s: %s", o->name, ebee_error(o->ebee)[0] ? ebee_error(o->ebee) : strerror(-err));
 	return err;
 }
 
@@ -244,8 +250,8 @@ static int watch(struct observe *o, int timer_fd, int signal_fd)
 			return -errno;
 		nr_ticks += nr_expired;
 		err = follow(o);
-		if (err == -ENOENT)
-			err = 0; /* it may come back; the line says idle meanwhile */
+		if (err == -ENOENT || err == -ENOTSUP)
+			err = 0; /* it may come back, or load its library; the line says idle meanwhile */
 		if (!err)
 			err = ebee_sweep(o->ebee);
 		if (!err)
@@ -301,7 +307,7 @@ int cmd_observe(int argc, char **argv)
 		{ "port", 0, "N", OPTION_STRING, &port, "whoever listens on this TCP port in our network namespace" },
 		{ "cgroup", 0, "PATH", OPTION_STRING, &cgroup, "the processes of a control group" },
 		{ "unit", 0, "NAME", OPTION_STRING, &unit, "the processes of a systemd unit" },
-		{ "lifecycle", 0, "L", OPTION_STRING, &lifecycle, "exchange (default), or connection: one request per connection" },
+		{ "lifecycle", 0, "L", OPTION_STRING, &lifecycle, "exchange (default), connection: one request per connection, or grpc: by its library" },
 		{ "interval", 'i', "DUR", OPTION_DURATION, &o.interval_ns, "a line this often (default 1s)" },
 		{ "for", 0, "DUR", OPTION_DURATION, &o.duration_ns, "stop after this long (default: on Ctrl-C)" },
 		{ "target", 0, "DUR", OPTION_DURATION, &o.target_ns, "count requests in flight that are older than this" },

@@ -177,7 +177,8 @@ static int open_ports(struct run *run)
 		run->roster.machine = run->machine;
 	}
 	err = roster_hand_over(&run->roster);
-	return err ? fail(EXIT_UNABLE, "the services' processes cannot be taken up: %s", strerror(-err)) : EXIT_OK;
+	return err ? fail(EXIT_UNABLE, "the services' processes cannot be taken up: %s",
+			  roster_explain(&run->roster, err)) : EXIT_OK;
 }
 
 /* From the service's group where it has one, otherwise from its processes, which nobody throttles then. */

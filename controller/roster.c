@@ -41,6 +41,13 @@ static const char *name_of(const struct roster *roster, uint32_t group)
 	return is_batch(roster, group) ? roster->config->batches[i].name : roster->config->services[i].name;
 }
 
+const char *roster_explain(const struct roster *roster, int err)
+{
+	const char *reason = sensor_ebee_error(roster->sensor);
+
+	return reason[0] ? reason : strerror(-err);
+}
+
 static int hand_over(struct roster *roster, uint32_t group)
 {
 	uint32_t i = index_of(roster, group);
@@ -102,7 +109,8 @@ static void refresh(struct roster *roster, uint32_t group)
 	err = hand_over(roster, group);
 	if (err) {
 		known->nr = 0; /* tried again at the next look */
-		fprintf(stderr, "event=adopt-failed name=%s error=\"%s\"\n", name_of(roster, group), strerror(-err));
+		fprintf(stderr, "event=adopt-failed name=%s error=\"%s\"\n", name_of(roster, group),
+			roster_explain(roster, err));
 	}
 }
 

@@ -25,6 +25,8 @@ struct roster {
 void roster_resolve(struct roster *roster, uint64_t now_ns);
 /* Hands every group to sensor and machine as it stands.  Negative errno of the first that is refused. */
 int roster_hand_over(struct roster *roster);
+/* Why. */
+const char *roster_explain(const struct roster *roster, int err);
 /*
  * Looks again at so many groups that each has its turn once a second, and hands over those that changed: a service that
  * restarted is taken up, one that is gone is idle.  One log line per change.

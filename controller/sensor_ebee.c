@@ -11,13 +11,14 @@
 
 #include "ebee.h"
 
-_Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION, "configuration and library agree");
+_Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION && (int)CONFIG_LIFECYCLE_GRPC == (int)EBEE_GRPC,
+	       "configuration and library agree");
 
 struct sensor_ebee {
 	struct ebee *ebee;
 	uint32_t nr_services;
 	struct ebee_window *windows[POLICY_MAX_SERVICES];
-	bool by_port[POLICY_MAX_SERVICES];
+	bool by_port[POLICY_MAX_SERVICES]; /* and by nothing else */
 	uint32_t percentile_permille[POLICY_MAX_SERVICES];
 	uint64_t target_ns[POLICY_MAX_SERVICES];
 	struct match_pids known[POLICY_MAX_SERVICES]; /* processes already told to libebee */
@@ -86,13 +87,15 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 		err = ebee_set_target(s->ebee, i, service->target_ns);
 		if (!err)
 			err = ebee_set_lifecycle(s->ebee, i, (enum ebee_lifecycle)service->lifecycle);
-		s->by_port[i] = service->match.kind == MATCH_PORT;
-		if (!err && s->by_port[i])
+		/* A port's process may listen on others that are not the service's.  But probes in a library need it. */
+		s->by_port[i] = service->match.kind == MATCH_PORT && service->lifecycle != CONFIG_LIFECYCLE_GRPC;
+		if (!err && service->match.kind == MATCH_PORT)
 			err = ebee_add_port(s->ebee, i, (uint16_t)service->match.number);
 		if (!err)
 			err = ebee_window_open(&s->windows[i], s->ebee, i);
 		if (err)
-			snprintf(error, error_size, "service %s: %s", service->name, strerror(-err));
+			snprintf(error, error_size, "service %s: %s", service->name,
+				 ebee_error(s->ebee)[0] ? ebee_error(s->ebee) : strerror(-err));
 	}
 	if (!err) {
 		err = ebee_seed(s->ebee);
@@ -111,7 +114,6 @@ int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct matc
 	struct match_pids *known = &s->known[service];
 	uint32_t i, nr_added = 0;
 
-	/* A port is known by its number alone: its process may listen on others that are not the service's. */
 	if (s->by_port[service])
 		return 0;
 	if (known->nr == pids->nr && !memcmp(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0])))
@@ -126,6 +128,11 @@ int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct matc
 	known->nr = pids->nr;
 	memcpy(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
 	return nr_added ? ebee_seed(s->ebee) : 0;
+}
+
+const char *sensor_ebee_error(const struct sensor_ebee *s)
+{
+	return ebee_error(s->ebee);
 }
 
 /* The window between the first and the second read of every ten is counted. */

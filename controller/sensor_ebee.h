@@ -19,8 +19,10 @@ void sensor_ebee_fill(const struct ebee_window *w, const struct ebee_window_info
 
 /* Loads and attaches; -EPERM, -ENOSYS, ... with the cause and the remedy in `error`. */
 int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char *error, size_t error_size);
-/* A service's processes changed. */
+/* A service's processes changed.  -ENOTSUP: a library that should be probed is not there, or not yet. */
 int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct match_pids *pids);
+/* Why it failed last: a line, or "" when there is nothing to say beyond the errno. */
+const char *sensor_ebee_error(const struct sensor_ebee *s);
 struct sensor sensor_ebee_port(struct sensor_ebee *s);
 /* One word per kernel hook. */
 const char *sensor_ebee_features(const struct sensor_ebee *s);

@@ -26,7 +26,8 @@ _Static_assert((int)EBEE_MAX_SERVICES == (int)EXCHANGE_MAX_SERVICES, "the librar
 _Static_assert((int)EBEE_OWED == (int)EXCHANGE_OWED && (int)EBEE_NR_LATENCIES == (int)EXCHANGE_NR_HISTS,
 	       "public and kernel histograms have the same order");
 
-_Static_assert((int)EBEE_CONNECTION == (int)EXCHANGE_PER_CONNECTION && (int)EBEE_NR_LIFECYCLES == (int)EXCHANGE_NR_LIFECYCLES,
+_Static_assert((int)EBEE_CONNECTION == (int)EXCHANGE_PER_CONNECTION && (int)EBEE_GRPC == (int)EXCHANGE_BY_LIBRARY &&
+	        (int)EBEE_NR_LIFECYCLES == (int)EXCHANGE_NR_LIFECYCLES,
 	       "public and kernel lifecycles have the same order");
 
 struct ebee_window {
@@ -147,6 +148,7 @@ void ebee_close(struct ebee *e)
 	ebee_count_cpu(e, 0);
 	if (e->cells)
 		munmap((void *)e->cells, e->cells_size);
+	grpc_close(e->grpc);
 	exchange_bpf__destroy(e->skel);
 	free(e);
 }
@@ -154,6 +156,11 @@ void ebee_close(struct ebee *e)
 const char *ebee_features(const struct ebee *e)
 {
 	return e->features;
+}
+
+const char *ebee_error(const struct ebee *e)
+{
+	return e->error;
 }
 
 /* Deletes the entries of a hash whose value is the service. */
@@ -173,10 +180,19 @@ static void map_drop(const struct bpf_map *map, __u32 service)
 		bpf_map_delete_elem(bpf_map__fd(map), at);
 }
 
+static void leave_grpc(struct ebee *e, unsigned int service)
+{
+	if (!e->grpc || grpc_remove(e->grpc, service))
+		return;
+	grpc_close(e->grpc);
+	e->grpc = NULL;
+}
+
 int ebee_remove(struct ebee *e, unsigned service)
 {
 	if (service >= e->nr_services)
 		return -EINVAL;
+	leave_grpc(e, service);
 	map_drop(e->skel->maps.processes, service);
 	map_drop(e->skel->maps.ports, service);
 	map_drop(e->skel->maps.listeners, service);
@@ -220,6 +236,7 @@ int ebee_seed(struct ebee *e)
 	unsigned int depth = 0;
 	int err;
 
+	e->error[0] = '\0';
 	/* Descendants appear in order of birth, so one pass finds nearly all; a later parent needs one more each. */
 	do {
 		e->skel->bss->nr_found = 0;
@@ -232,6 +249,8 @@ int ebee_seed(struct ebee *e)
 		err = programs_iterate(e->skel->links.find_files);
 	if (!err)
 		err = programs_iterate(e->skel->links.find_tcp);
+	if (!err && e->grpc)
+		err = grpc_attach(e->grpc, e->error, sizeof(e->error));
 	return err;
 }
 
@@ -243,19 +262,50 @@ int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns)
 	return 0;
 }
 
+static int enter_grpc(struct ebee *e, unsigned int service)
+{
+	int err = 0;
+
+	if (e->tracing) {
+		snprintf(e->error, sizeof(e->error), "a handle that traces requests knows no gRPC");
+		return -EINVAL;
+	}
+	if (!e->grpc)
+		err = grpc_open(&e->grpc, e->skel, e->error, sizeof(e->error));
+	if (err)
+		return err;
+	grpc_add(e->grpc, service);
+	if (!strstr(e->features, "grpc="))
+		strncat(e->features, " grpc=uprobe", sizeof(e->features) - strlen(e->features) - 1);
+	return 0;
+}
+
 int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle)
 {
+	int err = 0;
+
+	e->error[0] = '\0';
 	if (service >= e->nr_services || lifecycle >= EBEE_NR_LIFECYCLES)
 		return -EINVAL;
+	if (lifecycle == EBEE_GRPC)
+		err = enter_grpc(e, service);
+	else
+		leave_grpc(e, service);
+	if (err)
+		return err;
 	e->skel->bss->lifecycle[service] = lifecycle;
 	return 0;
 }
 
 int ebee_sweep(struct ebee *e)
 {
-	bool any = false;
+	bool any = e->grpc && grpc_is_pending(e->grpc);
 	unsigned int i;
+	char unwanted[1]; /* ebee_seed has said it */
+	int err;
 
+	if (e->grpc && grpc_is_waiting(e->grpc))
+		grpc_attach(e->grpc, unwanted, sizeof(unwanted));
 	if (e->skel->bss->wants_send_entry && !e->has_send_entry) {
 		e->has_send_entry = true; /* tried once: without it the peer's time inside a large send stays in owed */
 		programs_attach_send_entry(e->skel);
@@ -270,7 +320,10 @@ int ebee_sweep(struct ebee *e)
 		return 0;
 	for (i = 0; i < e->nr_services; i++)
 		e->skel->bss->swept[i].nr_connections = e->skel->bss->swept[i].nr_listen_drops = 0;
-	return programs_iterate(e->skel->links.sweep);
+	err = programs_iterate(e->skel->links.sweep);
+	if (!err && e->grpc)
+		err = grpc_sweep(e->grpc, e->skel->bss->target_ns, e->skel->bss->swept);
+	return err;
 }
 
 void ebee_set_settle(struct ebee *e, uint64_t settle_ns)
@@ -310,6 +363,7 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 {
 	const struct exchange_sweep *swept = &w->e->skel->bss->swept[w->service];
 	const __u64 *delta = w->window.delta.counters;
+	const struct grpc *grpc = w->e->grpc;
 	uint64_t now = handle_now_ns();
 
 	window_advance(&w->window, cells_of(w->e, w->service), w->e->nr_slots);
@@ -337,7 +391,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_blocked = delta[EXCHANGE_BLOCKED],
 			.nr_amended = delta[EXCHANGE_AMENDED],
 			.nr_long_lived = delta[EXCHANGE_LONG_LIVED],
-			.nr_missed = w->e->skel->bss->nr_missed,
+			.nr_missed = w->e->skel->bss->nr_missed + (grpc ? grpc_nr_missed(grpc) : 0),
+			.nr_unprobed = grpc && !grpc_was_hit(grpc, w->service) ? delta[EXCHANGE_LIBRARY_READ] : 0,
 		},
 	};
 	w->start_ns = now;
@@ -371,21 +426,29 @@ uint64_t ebee_window_count_over(const struct ebee_window *w, enum ebee_latency w
 	return window_count_over(&w->window, (enum exchange_hist)which, ns);
 }
 
-/* Kernel statistics added up over the handle's programs. */
-static struct bpf_prog_info sum_info(const struct ebee *e)
+static void add_info(const struct bpf_object *object, struct bpf_prog_info *sum)
 {
-	struct bpf_prog_info sum = { 0 };
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, e->skel->obj) {
+	bpf_object__for_each_program(program, object) {
 		struct bpf_prog_info info = { 0 };
 		__u32 len = sizeof(info);
 
 		if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
 			continue;
-		sum.run_time_ns += info.run_time_ns;
-		sum.recursion_misses += info.recursion_misses;
+		sum->run_time_ns += info.run_time_ns;
+		sum->recursion_misses += info.recursion_misses;
 	}
+}
+
+/* Kernel statistics added up over the handle's programs. */
+static struct bpf_prog_info sum_info(const struct ebee *e)
+{
+	struct bpf_prog_info sum = { 0 };
+
+	add_info(e->skel->obj, &sum);
+	if (e->grpc)
+		add_info(grpc_object(e->grpc), &sum);
 	return sum;
 }
 

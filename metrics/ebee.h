@@ -34,6 +34,12 @@ enum ebee_latency {
 enum ebee_lifecycle {
 	EBEE_EXCHANGE,   /* when its answer is: at the next request, at the close, or once no write came for settle_ns */
 	EBEE_CONNECTION, /* with its connection: for clients that make one per request, whatever handshakes it has */
+	/*
+	 * When gRPC's C++ core closes its stream for writing: probes in the processes tell calls apart that share a connection.
+	 * Latencies begin at the arrival of what the thread had just read; residency ends when the stream is made.  A service
+	 * known by port needs its pids, too.  Calls with many messages are no requests (nr_long_lived).
+	 */
+	EBEE_GRPC,
 	EBEE_NR_LIFECYCLES
 };
 
@@ -71,12 +77,21 @@ int ebee_add_pid(struct ebee *e, unsigned service, pid_t pid);
 int ebee_add_port(struct ebee *e, unsigned service, uint16_t port);
 /* Gives up a service: its processes, ports and open connections.  The number may be used again. */
 int ebee_remove(struct ebee *e, unsigned service);
-/* Finds listeners, children and connections that were there before.  Call after adding; may be repeated. */
+/*
+ * Finds listeners, children and connections that were there before, and places the probes of EBEE_GRPC.  Call after
+ * adding; may be repeated.  -ENOTSUP: a service's processes have not the symbols the probes need.  Everything else works
+ * all the same, and the next sweeps look again: a library may be loaded later.
+ */
 int ebee_seed(struct ebee *e);
+/* One line on why ebee_seed or ebee_set_lifecycle failed last, "" when nothing is known beyond the errno. */
+const char *ebee_error(const struct ebee *e);
 /* Requests in flight that are older than this are counted apart; 0: none are. */
 int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns);
 
-/* Before ebee_seed; the default is EBEE_EXCHANGE. */
+/*
+ * Before ebee_seed; the default is EBEE_EXCHANGE.  EBEE_GRPC loads more programs: the errors of ebee_open; -EINVAL on a
+ * handle that traces.
+ */
 int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle);
 
 /*
@@ -98,8 +113,9 @@ struct ebee_coverage {
 	uint64_t nr_buffered;     /* more than 1 MiB of the answer was handed over and not delivered when it ended */
 	uint64_t nr_blocked;      /* a peer's time was taken off */
 	uint64_t nr_amended;      /* had settled when more of the answer came: the sample was moved to its true end */
-	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns: streams, in no latency */
-	uint64_t nr_missed;       /* connections that could not be followed, since ebee_open */
+	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns, or many messages: in no latency */
+	uint64_t nr_missed;       /* connections and calls that could not be followed, since ebee_open */
+	uint64_t nr_unprobed;     /* EBEE_GRPC: reads, while no probe of the service was ever hit: another library serves */
 };
 
 struct ebee_window_info {

@@ -6,6 +6,7 @@
 #define EBEE_HANDLE_H
 
 #include "ebee.h"
+#include "grpc.h"
 #include "programs.h"
 #include "tracing.h"
 
@@ -18,6 +19,8 @@ struct ebee {
 	char features[256];
 	bool has_send_entry;
 	int stats_fd; /* >= 0 while the kernel counts our CPU time for us */
+	struct grpc *grpc;      /* NULL: no service has this lifecycle */
+	char error[768];        /* of ebee_error */
 	struct tracing *tracing; /* NULL: opened without a ring */
 };
 

@@ -56,6 +56,17 @@ static int keep_warning(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
+libbpf_print_fn_t programs_keep_warnings(void)
+{
+	last_warning[0] = '\0';
+	return libbpf_set_print(keep_warning);
+}
+
+const char *programs_last_warning(void)
+{
+	return last_warning;
+}
+
 /* Leaves one variant of each hook loadable. */
 static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, const struct programs_opts *opts,
 			   char *error, size_t error_size)
@@ -160,8 +171,7 @@ int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, c
 	struct btf *btf;
 	int err;
 
-	last_warning[0] = '\0';
-	print_before = libbpf_set_print(keep_warning);
+	print_before = programs_keep_warnings();
 	btf = btf__load_vmlinux_btf();
 	if (!btf) {
 		snprintf(error, error_size, "this kernel has no type information (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF");

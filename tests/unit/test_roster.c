@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who belongs to a service, with scripted searches.
- * wrap: match_resolve machine_adopt sensor_ebee_adopt
+ * wrap: match_resolve machine_adopt sensor_ebee_adopt sensor_ebee_error
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,6 +29,7 @@ static uint32_t machine_nr, sensor_nr; /* processes in the last hand-over */
 int __wrap_match_resolve(const char *root, const struct match *match, struct match_pids *ret);
 int __wrap_machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids);
 int __wrap_sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct match_pids *pids);
+const char *__wrap_sensor_ebee_error(const struct sensor_ebee *s);
 
 int __wrap_match_resolve(const char *root, const struct match *match, struct match_pids *ret)
 {
@@ -60,6 +61,12 @@ int __wrap_sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const stru
 	nr_sensor++;
 	sensor_nr = pids->nr;
 	return 0;
+}
+
+const char *__wrap_sensor_ebee_error(const struct sensor_ebee *s)
+{
+	(void)s;
+	return "";
 }
 
 static pid_t child(void)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cells.h - whose process is it, and where are its service's numbers: what all programs that measure services share.
+ * The object loaded first owns the maps; the others are given its.
+ */
+#ifndef EBEE_CELLS_H
+#define EBEE_CELLS_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "exchange.h"
+
+/* service * nr_slots + slot */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* set by the loader */
+	__type(key, __u32);
+	__type(value, struct exchange_cell);
+} cells SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EXCHANGE_MAX_PROCESSES);
+	__type(key, __u32); /* thread group */
+	__type(value, __u32); /* service */
+} processes SEC(".maps");
+
+/* What a thread read last: from the programs on sockets for those on libraries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct exchange_read);
+} reads SEC(".maps");
+
+const volatile __u32 nr_slots = 1; /* a power of two */
+
+/* An index into arrays of services that every verifier believes; a service in socket storage is below the limit anyway. */
+#define SERVICE_INDEX(service) ((service) & (EXCHANGE_MAX_SERVICES - 1))
+_Static_assert((EXCHANGE_MAX_SERVICES & (EXCHANGE_MAX_SERVICES - 1)) == 0, "SERVICE_INDEX masks");
+
+static __always_inline struct exchange_cell *cell_of(__u32 service)
+{
+	__u32 key = service * nr_slots + (bpf_get_smp_processor_id() & (nr_slots - 1));
+
+	return bpf_map_lookup_elem(&cells, &key);
+}
+
+/* `sign` is 1, or -1 to take a sample back. */
+static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns, __s64 sign)
+{
+	__u32 index = hist_index(ns);
+
+	/* Always in range; the 6.1 verifier does not follow the shifts that make it so. */
+	asm volatile("" : "+r"(index));
+	if (index >= HIST_NR_BUCKETS)
+		return;
+	__sync_fetch_and_add(&cell->buckets[which][index], sign);
+	__sync_fetch_and_add(&cell->sum_ns[which], sign > 0 ? ns : -ns);
+}
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grpc.c - port: user-space probes on gRPC's C++ core, by file.  What they measure is grpc.bpf.c's, symbols symbols.c's.
+ */
+#include "grpc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "grpc.skel.h"
+#include "programs.h"
+#include "symbols.h"
+
+/* Of the mangled names only what all builds share: absl's namespace is in the rest. */
+enum { MADE, MADE_BASE, CLOSED, WRITABLE, NR_PREFIXES };
+static const char *const prefixes[NR_PREFIXES] = {
+	[MADE] = "_ZN18grpc_chttp2_streamC1EP21grpc_chttp2_transport",
+	[MADE_BASE] = "_ZN18grpc_chttp2_streamC2EP21grpc_chttp2_transport",
+	[CLOSED] = "_Z30grpc_chttp2_mark_stream_closedP21grpc_chttp2_transport",
+	[WRITABLE] = "_Z32grpc_chttp2_mark_stream_writableP21grpc_chttp2_transport",
+};
+
+enum { LINE_SIZE = 4096 + 128, NAME_SIZE = 256 };
+
+/* A file that some process maps with the right to execute, looked at once. */
+struct file {
+	char id[48];                    /* device and inode, as /proc/PID/maps writes them */
+	int fd;                         /* -1: not gRPC */
+	uint64_t offsets[NR_PREFIXES];
+	uint64_t services;              /* a bit for each that uses it */
+	struct bpf_link *made, *closed; /* there while services is not 0 */
+	struct bpf_link *writable;      /* of those files, once somebody wants it */
+};
+
+struct grpc {
+	struct grpc_bpf *skel;
+	int processes_fd;
+	uint64_t services, attached; /* a bit for each: measured here; has a probe */
+	bool counts_writes;
+	struct file *files;
+	size_t nr_files;
+};
+
+/* An executable mapping of a file. */
+struct mapping {
+	char id[48];
+	char path[64];        /* opens the file */
+	char name[NAME_SIZE]; /* for people */
+};
+
+_Static_assert(EXCHANGE_MAX_SERVICES <= 64, "a set of services is 64 bits");
+
+static uint64_t bit(unsigned int service)
+{
+	return 1ULL << service;
+}
+
+static int share(struct bpf_map *map, const struct bpf_map *with)
+{
+	return bpf_map__reuse_fd(map, bpf_map__fd(with));
+}
+
+int grpc_open(struct grpc **ret, struct exchange_bpf *exchange, char *error, size_t error_size)
+{
+	libbpf_print_fn_t print_before = programs_keep_warnings();
+	struct grpc *g = calloc(1, sizeof(*g));
+	int err = g ? 0 : -ENOMEM;
+
+	if (!err) {
+		g->skel = grpc_bpf__open();
+		err = g->skel ? 0 : -errno;
+	}
+	if (!err)
+		err = share(g->skel->maps.cells, exchange->maps.cells);
+	if (!err)
+		err = share(g->skel->maps.processes, exchange->maps.processes);
+	if (!err)
+		err = share(g->skel->maps.reads, exchange->maps.reads);
+	if (!err) {
+		g->skel->rodata->nr_slots = exchange->rodata->nr_slots;
+		g->processes_fd = bpf_map__fd(exchange->maps.processes);
+		err = grpc_bpf__load(g->skel);
+	}
+	if (!err) {
+		union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(g->skel->maps.calls) };
+		LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+		g->skel->links.sweep = bpf_program__attach_iter(g->skel->progs.sweep, &opts);
+		err = g->skel->links.sweep ? 0 : -errno;
+	}
+	if (err) {
+		snprintf(error, error_size, "programs for gRPC did not load: %s: %s", strerror(-err), programs_last_warning());
+		grpc_close(g);
+	} else {
+		*ret = g;
+	}
+	libbpf_set_print(print_before);
+	return err;
+}
+
+static void detach(struct file *file)
+{
+	bpf_link__destroy(file->made);
+	bpf_link__destroy(file->closed);
+	bpf_link__destroy(file->writable);
+	file->made = file->closed = file->writable = NULL;
+}
+
+void grpc_close(struct grpc *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->nr_files; i++) {
+		detach(&g->files[i]);
+		if (g->files[i].fd >= 0)
+			close(g->files[i].fd);
+	}
+	free(g->files);
+	grpc_bpf__destroy(g->skel);
+	free(g);
+}
+
+const struct bpf_object *grpc_object(const struct grpc *g)
+{
+	return g->skel->obj;
+}
+
+void grpc_add(struct grpc *g, unsigned int service)
+{
+	g->services |= bit(service);
+	g->skel->bss->seen[service] = 0;
+	g->skel->bss->observed[service] = 1;
+}
+
+bool grpc_remove(struct grpc *g, unsigned int service)
+{
+	g->skel->bss->observed[service] = 0;
+	g->services &= ~bit(service);
+	g->attached &= ~bit(service);
+	for (struct file *file = g->files; file < g->files + g->nr_files; file++) {
+		file->services &= ~bit(service);
+		if (!file->services)
+			detach(file);
+	}
+	programs_iterate(g->skel->links.sweep); /* drops the calls of services that are not observed */
+	return g->services;
+}
+
+/* ---- which files ------------------------------------------------------------------------------------------------- */
+
+static struct bpf_link *attach_probe(struct bpf_program *program, const struct file *file, uint64_t offset)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &opts);
+}
+
+static int attach_file(struct grpc *g, struct file *file)
+{
+	uint64_t made = file->offsets[MADE] ? file->offsets[MADE] : file->offsets[MADE_BASE];
+	libbpf_print_fn_t print_before = programs_keep_warnings();
+	int err = 0;
+
+	file->made = attach_probe(g->skel->progs.stream_made, file, made);
+	if (file->made)
+		file->closed = attach_probe(g->skel->progs.stream_closed, file, file->offsets[CLOSED]);
+	if (!file->closed) {
+		err = -errno;
+		detach(file);
+	}
+	libbpf_set_print(print_before);
+	return err;
+}
+
+/* For calls that may be streams of messages.  Without the function they are requests. */
+static void count_writes(struct grpc *g)
+{
+	libbpf_print_fn_t print_before = programs_keep_warnings();
+
+	g->counts_writes = true;
+	for (struct file *file = g->files; file < g->files + g->nr_files; file++)
+		if (file->services && !file->writable && file->offsets[WRITABLE])
+			file->writable = attach_probe(g->skel->progs.stream_writable, file, file->offsets[WRITABLE]);
+	libbpf_set_print(print_before);
+}
+
+/* A file seen for the first time is looked into.  NULL: no memory to remember it. */
+static struct file *file_of(struct grpc *g, const struct mapping *m)
+{
+	struct file *file;
+	size_t i;
+
+	for (i = 0; i < g->nr_files; i++)
+		if (!strcmp(g->files[i].id, m->id))
+			return &g->files[i];
+	file = realloc(g->files, (g->nr_files + 1) * sizeof(*file));
+	if (!file)
+		return NULL;
+	g->files = file;
+	file += g->nr_files++;
+	*file = (struct file){ .fd = -1 };
+	memcpy(file->id, m->id, sizeof(file->id));
+	/* What cannot be read has no symbols. */
+	symbols_find(m->path, prefixes, NR_PREFIXES, file->offsets);
+	if ((file->offsets[MADE] || file->offsets[MADE_BASE]) && file->offsets[CLOSED])
+		file->fd = open(m->path, O_RDONLY | O_CLOEXEC);
+	return file;
+}
+
+/* One line of /proc/PID/maps; true when it is executable and from a file. */
+static bool parse_mapping(const char *line, __u32 pid, struct mapping *ret)
+{
+	unsigned long start, end;
+	char rights[8], device[16];
+	uint64_t inode;
+	int at = 0;
+
+	if (sscanf(line, "%lx-%lx %7s %*x %15s %" SCNu64 " %n", &start, &end, rights, device, &inode, &at) != 5 || !at ||
+	    rights[2] != 'x' || !inode)
+		return false;
+	snprintf(ret->id, sizeof(ret->id), "%s %" PRIu64, device, inode);
+	/* By the mapping: right in other mount namespaces, and when the file was replaced since. */
+	snprintf(ret->path, sizeof(ret->path), "/proc/%u/map_files/%lx-%lx", pid, start, end);
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(line + at, "\n"), line + at);
+	return true;
+}
+
+/*
+ * Puts probes on what a process has mapped.  1: there are some now; 0: nothing has the symbols, and `blame` names the file
+ * that should (gRPC is in its name, or else it is the program), "" when the process is over.
+ */
+static int attach_process(struct grpc *g, __u32 pid, unsigned int service, char blame[NAME_SIZE])
+{
+	char line[LINE_SIZE];
+	struct mapping m;
+	int found = 0;
+	FILE *f;
+
+	blame[0] = '\0';
+	snprintf(line, sizeof(line), "/proc/%u/maps", pid);
+	f = fopen(line, "re");
+	if (!f)
+		return 0;
+	while (found >= 0 && fgets(line, sizeof(line), f)) {
+		struct file *file;
+		int err = 0;
+
+		if (!parse_mapping(line, pid, &m))
+			continue;
+		if (!blame[0] || strstr(m.name, "grpc"))
+			memcpy(blame, m.name, NAME_SIZE);
+		file = file_of(g, &m);
+		if (!file || file->fd < 0)
+			continue;
+		if (!file->services)
+			err = attach_file(g, file);
+		if (!err)
+			file->services |= bit(service);
+		found = err ? err : 1;
+	}
+	fclose(f);
+	return found;
+}
+
+int grpc_attach(struct grpc *g, char *error, size_t error_size)
+{
+	char blame[NAME_SIZE], name[NAME_SIZE] = "";
+	__u32 pid, service, blamed = 0;
+	uint64_t lacking = 0;
+	void *at = NULL;
+
+	for (; !bpf_map_get_next_key(g->processes_fd, at, &pid); at = &pid) {
+		int err;
+
+		if (bpf_map_lookup_elem(g->processes_fd, &pid, &service) || !(g->services & bit(service)))
+			continue;
+		err = attach_process(g, pid, service, blame);
+		if (err < 0) {
+			snprintf(error, error_size, "%s: probes were refused: %s; only root may place them", blame, strerror(-err));
+			return err == -EACCES ? -EPERM : err;
+		}
+		if (err) {
+			g->attached |= bit(service);
+		} else if (blame[0]) {
+			lacking |= bit(service);
+			blamed = pid;
+			memcpy(name, blame, sizeof(name));
+		}
+	}
+	if (g->counts_writes)
+		count_writes(g); /* of files that are new */
+	if (!(lacking & ~g->attached))
+		return 0;
+	snprintf(error, error_size, "%s (process %u): no symbol of gRPC's C++ core in it or its libraries; stripped, or not written with it",
+		 name, blamed);
+	return -ENOTSUP;
+}
+
+bool grpc_is_waiting(const struct grpc *g)
+{
+	return g->services & ~g->attached;
+}
+
+/* ---- readings ---------------------------------------------------------------------------------------------------- */
+
+bool grpc_is_pending(struct grpc *g)
+{
+	return __atomic_exchange_n(&g->skel->bss->pending, 0, __ATOMIC_RELAXED);
+}
+
+int grpc_sweep(struct grpc *g, const __u64 *target_ns, struct exchange_sweep *swept)
+{
+	struct exchange_sweep *mine = g->skel->bss->swept;
+	int err;
+
+	memset(mine, 0, sizeof(g->skel->bss->swept));
+	memcpy(g->skel->bss->target_ns, target_ns, sizeof(g->skel->bss->target_ns));
+	err = programs_iterate(g->skel->links.sweep);
+	if (g->skel->bss->wants_writes && !g->counts_writes)
+		count_writes(g);
+	for (unsigned int i = 0; i < EXCHANGE_MAX_SERVICES; i++) {
+		swept[i].nr_open += mine[i].nr_open;
+		swept[i].nr_over_target += mine[i].nr_over_target;
+		if (swept[i].oldest_ns < mine[i].oldest_ns)
+			swept[i].oldest_ns = mine[i].oldest_ns;
+	}
+	return err;
+}
+
+bool grpc_was_hit(const struct grpc *g, unsigned int service)
+{
+	return g->skel->bss->seen[service];
+}
+
+uint64_t grpc_nr_missed(const struct grpc *g)
+{
+	return g->skel->bss->nr_missed;
+}
