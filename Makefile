@@ -42,7 +42,7 @@ COMPILE   = $(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(SANFLAGS) -fPIC -MMD -MP
 LINK      = $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 LDLIBS_EBEE    = $(shell $(PKGCONF) --libs $(LIBS_EBEE))
 LDLIBS_PARTIES = $(shell $(PKGCONF) --libs $(LIBS_PARTIES)) -lcgroup -lcpupower $(LDLIBS_EBEE) -lm
-BPFFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Ibpf \
+BPFFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Ibpf \
 	-isystem /usr/include/$(shell gcc -print-multiarch) -MMD -MP
 
 # --- sources --------------------------------------------------------------------------------------------------------
