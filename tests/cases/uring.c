@@ -15,7 +15,7 @@
 #include "common/net.h"
 #include "common/rig.h"
 
-enum { ENTRIES = 8, GROUP = 1 };
+enum { ENTRIES = 8, GROUP = 1, NR_LENT = 4 };
 
 struct variant {
 	unsigned int setup, flags; /* of the ring, of every request */
@@ -131,22 +131,18 @@ static void serve_one_by_one(struct ring *r, int fd)
 	}
 }
 
-static void lend_buffer(struct ring *r, char *buf)
+static void lend_buffers(struct ring *r, char *buf, int nr)
 {
-	ring_submit(r, &(struct io_uring_sqe) { .opcode = IORING_OP_PROVIDE_BUFFERS,
-						.fd = 1,
-						.addr = (uintptr_t)buf,
-						.len = NET_MESSAGE,
-						.buf_group = GROUP,
-						.user_data = 1 });
+	ring_submit(r, &(struct io_uring_sqe){ .opcode = IORING_OP_PROVIDE_BUFFERS, .fd = nr, .addr = (uintptr_t)buf,
+					       .len = NET_MESSAGE, .buf_group = GROUP, .user_data = 1 });
 }
 
 /* One receive request for the whole connection. */
 static void serve_multishot(struct ring *r, int fd)
 {
-	char buf[NET_MESSAGE], answer[NET_MESSAGE] = { 0 };
+	char lent[NR_LENT * NET_MESSAGE], answer[NET_MESSAGE] = { 0 };
 
-	lend_buffer(r, buf);
+	lend_buffers(r, lent, NR_LENT);
 	ring_submit(r, &(struct io_uring_sqe){ .opcode = IORING_OP_RECV, .fd = fd, .ioprio = IORING_RECV_MULTISHOT,
 					       .flags = IOSQE_BUFFER_SELECT, .buf_group = GROUP, .user_data = 2 });
 	for (;;) {
@@ -156,13 +152,10 @@ static void serve_multishot(struct ring *r, int fd)
 			continue;
 		if (done.res <= 0)
 			return;
-		lend_buffer(r, buf);
+		lend_buffers(r, lent, 1);
 		rig_sleep_us(3000);
-		ring_submit(r, &(struct io_uring_sqe) { .opcode = IORING_OP_SEND,
-							.fd = fd,
-							.addr = (uintptr_t)answer,
-							.len = NET_MESSAGE,
-							.user_data = 3 });
+		ring_submit(r, &(struct io_uring_sqe){ .opcode = IORING_OP_SEND, .fd = fd, .addr = (uintptr_t)answer,
+						       .len = NET_MESSAGE, .user_data = 3 });
 	}
 }
 
@@ -213,7 +206,8 @@ static const struct rig_case cases[] = {
 	{ "23-read", "io_uring read and write", URING(.recv = IORING_OP_READ, .send = IORING_OP_WRITE) },
 	{ "23-readv", "io_uring readv and writev", URING(.recv = IORING_OP_READV, .send = IORING_OP_WRITEV) },
 	{ "23-recvmsg", "io_uring recvmsg and sendmsg", URING(.recv = IORING_OP_RECVMSG, .send = IORING_OP_SENDMSG) },
-	{ "23-zc", "io_uring recv and send_zc", .only_tcp = true, URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND_ZC) },
+	{ "23-zc", "io_uring recv and send_zc", .only_tcp = true,
+	  URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND_ZC) },
 	{ "23-async", "io_uring by its worker threads",
 	  URING(.recv = IORING_OP_RECV, .send = IORING_OP_SEND, .flags = IOSQE_ASYNC) },
 	{ "23-sqpoll", "io_uring with a polling kernel thread",
