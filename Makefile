@@ -25,7 +25,7 @@ VERSION := 0.1.0
 PACKAGES_BUILD := gcc clang llvm make bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libcpupower-dev \
 	libcgroup-dev libinih-dev libjansson-dev libgrpc-dev libcmocka-dev
 PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
-PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev python3
+PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev g++ git procps python3
 PACKAGES       := $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
 missing_packages = $(filter-out $(shell dpkg-query -W -f='$${db:Status-Abbrev}:$${Package}\n' $(PACKAGES) 2>/dev/null | \
 	sed -n 's/^ii *://p'),$(PACKAGES))
