@@ -233,7 +233,7 @@ static void serve_long_then_short(int fd)
 
 /* ---- many -------------------------------------------------------------------------------------------------------- */
 
-enum { MANY = 9000 };
+enum { MANY = 10000 };
 
 static void raise_limit(void)
 {
@@ -341,7 +341,7 @@ static const struct rig_case cases[] = {
 	  .expect = { .nr = 20, .us = 3000, .must_declare = "unmatched", .must_nr = 4 } },
 	{ "28", "health probes: connect, close, no bytes", .serve = serve_3ms, .client = client_probing,
 	  .expect = { .nr = 20, .us = 3000 } },
-	{ "35", "9,000 connections at once", .listen = listen_many, .server = server_many, .client = client_many,
+	{ "35", "10,000 connections at once", .listen = listen_many, .server = server_many, .client = client_many,
 	  .expect = { .nr = MANY } },
 	{ "38", "busy on all CPUs", .serve = serve_at_once, .client = client_busy, .run = run_misses,
 	  .expect = { .nr = 4000 } },

@@ -55,6 +55,8 @@ pid_t rig_spawn(const char *const *argv, int out)
 
 	if (pid)
 		return pid;
+	/* Programs may have something to put back first. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (out < 0)
 		out = open("/dev/null", O_WRONLY);
 	dup2(out, STDOUT_FILENO);
@@ -300,5 +302,10 @@ int rig_main(const struct rig_case *cases, size_t nr, char **argv)
 	for (size_t i = 0; i < nr && !interrupted; i++)
 		if (chosen(&cases[i], argv + 1))
 			bad |= run_case(&cases[i]);
-	return interrupted ? 128 + interrupted : bad != 0;
+	if (interrupted) {
+		/* By the signal itself, so that whoever runs us knows. */
+		signal(interrupted, SIG_DFL);
+		raise(interrupted);
+	}
+	return bad != 0;
 }
