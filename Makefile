@@ -27,8 +27,9 @@ PACKAGES_BUILD := gcc clang llvm make bpftool pkg-config libbpf-dev libelf-dev z
 PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
 PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev g++ git procps python3
 PACKAGES       := $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
-missing_packages = $(filter-out $(shell dpkg-query -W -f='$${db:Status-Abbrev}:$${Package}\n' $(PACKAGES) 2>/dev/null | \
-	sed -n 's/^ii *://p'),$(PACKAGES))
+# Of the packages in $(1), those that dpkg does not have; on another system we cannot know.
+missing = $(if $(shell command -v dpkg-query),$(filter-out $(shell dpkg-query -W \
+	-f='$${db:Status-Abbrev}:$${Package}\n' $(1) 2>/dev/null | sed -n 's/^ii *://p'),$(1)))
 
 # --- flags ----------------------------------------------------------------------------------------------------------
 LIBS_EBEE    := libbpf libelf
@@ -87,18 +88,18 @@ help:
 	@echo 'sim            the controller on a simulated machine, no rights needed'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
 
-ifneq ($(shell command -v $(PKGCONF) >/dev/null && $(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) && command -v $(CLANG) && command -v $(BPFTOOL)),)
-have_build_deps := 1
-endif
-ifndef have_build_deps
+ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
+	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
+	echo yes),)
 ifeq ($(filter deps help clean demo check check-all sim,$(MAKECMDGOALS)),)
-$(error missing packages: $(missing_packages). Install them with `make deps` as root)
+$(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif
 
-# policy-rc.d keeps the packages' own services from starting: we want memcached's program, not its daemon.
+# WANT: which packages.  policy-rc.d keeps their services from starting: we want memcached's program, not its daemon.
+WANT ?= $(PACKAGES)
 deps:
-	@set -e; missing="$(missing_packages)"; \
+	@set -e; missing="$(call missing,$(WANT))"; \
 	if [ -z "$$missing" ]; then echo 'deps: everything is installed'; exit 0; fi; \
 	echo "deps: missing: $$missing"; \
 	if [ "$$(id -u)" != 0 ]; then echo 'deps: not root; run as root: make deps' >&2; exit 3; fi; \
@@ -109,8 +110,11 @@ deps:
 	fi; \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
 
-# Installs what is missing when it may, so that one command is enough on a fresh machine.
-ensure_deps = @if [ -n "$(missing_packages)" ]; then $(MAKE) --no-print-directory deps; fi
+# Installs what is missing of $(1) when it may, so that one command is enough on a fresh machine; otherwise says so and
+# goes on with what is there.
+ensure = @missing="$(call missing,$(1))"; if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ]; then $(MAKE) --no-print-directory deps WANT="$$missing"; \
+	else echo "not root, so these packages stay missing: $$missing"; fi
 
 # --- BPF ------------------------------------------------------------------------------------------------------------
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -199,17 +203,17 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_o)
 fuzzers: $(fuzzers)
 
 check check-all:
-	$(ensure_deps)
+	$(call ensure,$(PACKAGES))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
 	$(Q)BUILD=$(BUILD) tests/run $(if $(filter check-all,$@),--all)
 
 demo:
-	$(ensure_deps)
+	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all
 	$(Q)BUILD=$(BUILD) experiments/fig11/demo
 
 sim:
-	$(ensure_deps)
+	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties
 	$(Q)BUILD=$(BUILD) experiments/fig11/sim
 
