@@ -230,7 +230,7 @@ static void write_head(const struct report_run *run, double left, double height_
 	const char *source = json_string_value(json_object_get(t, "energy_source"));
 
 	fprintf(out, "set label 1 '%s, %s, on %s (%g cores)' at screen %.4f, screen %.4f left font ',13'\n",
-		run->policy, run->mode, run->host, run->nr_cores, left, 1 - 16 / height_px);
+		run->policy, run->mode, strcmp(run->mode, "sim") ? run->host : "a simulated machine", run->nr_cores, left, 1 - 16 / height_px);
 	fprintf(out, "set label 2 '");
 	if (t)
 		fprintf(out, "violated %.2f %% of the time, %.0f core seconds, %.0f J %s, best-effort work %.1f",
