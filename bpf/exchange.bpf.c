@@ -180,11 +180,10 @@ static __always_inline void find_unix_file(struct sock *sk, __u8 state, __u32 *s
 	if (!address)
 		return;
 	if (state == TCP_LISTEN) {
-		mark(sk, *service);
 		bpf_map_update_elem(&unix_listeners, &address, service, BPF_ANY);
 		unix_seen = 1;
 	} else if (is_open(state) && bpf_map_lookup_elem(&unix_listeners, &address)) {
-		mark(sk, *service);
+		find_unix(sk, true);
 	}
 }
 
@@ -261,36 +260,23 @@ int find_tcp(struct bpf_iter__tcp *ctx)
 
 /* ---- the tick's sweep -------------------------------------------------------------------------------------------- */
 
-SEC("iter/bpf_sk_storage_map")
-int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
+#define UNIX_IDLE_NS 60000000000ULL
+
+/* Returns false when nothing is open on the connection.  `closing`: the client has all it wanted, or left. */
+static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closing, __u64 now)
 {
 	struct exchange_done done = {};
 	struct exchange_sweep *result;
 	struct exchange_cell *cell;
-	struct sock *sk = ctx->sk;
-	bool over = false, open = false, waiting = false, alive, whole, closing;
-	__u64 now, since = 0, age;
-	struct exchange *x;
-	__u32 service;
+	bool over = false, open = false, waiting = false, alive;
+	__u32 service = x->service;
+	__u64 since = 0, age;
 
-	if (!sk)
-		return 0;
-	x = known(sk);
-	if (!x)
-		return 0;
-	service = x->service;
 	cell = cell_of(service);
 	if (!cell)
-		return 0;
+		return false;
 	service = SERVICE_INDEX(service);
 	result = &swept[service];
-	if (sk->__sk_common.skc_state == TCP_LISTEN) {
-		result->nr_listen_drops += sk->sk_drops.counter;
-		return 0;
-	}
-	now = bpf_ktime_get_ns();
-	whole = per_connection(service);
-	closing = sk->__sk_common.skc_state != TCP_ESTABLISHED; /* the client has all it wanted, or left */
 
 	bpf_spin_lock(&x->lock);
 	if (!whole && x->begin && x->last_write && now - x->last_write >= settle_ns) {
@@ -316,13 +302,49 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 		pending[service] = 1;
 	result->nr_connections++;
 	if (!open)
-		return 0;
+		return alive;
 	age = now > since ? now - since : 0;
 	result->nr_open++;
 	result->nr_waiting += waiting;
 	result->nr_over_target += target_ns[service] && age > target_ns[service];
 	if (age > result->oldest_ns)
 		result->oldest_ns = age;
+	return true;
+}
+
+SEC("iter/bpf_sk_storage_map")
+int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sock *sk = ctx->sk;
+	struct exchange *x;
+
+	if (!sk)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (!x || x->owner == OWNER_FOREIGN)
+		return 0;
+	if (sk->__sk_common.skc_state == TCP_LISTEN)
+		swept[SERVICE_INDEX(x->service)].nr_listen_drops += sk->sk_drops.counter;
+	else
+		sweep_one(x, per_connection(x->service), sk->__sk_common.skc_state != TCP_ESTABLISHED, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Nothing says when an AF_UNIX server closes, so every exchange ends by settling, and an entry by being idle. */
+SEC("iter/bpf_map_elem")
+int sweep_unix(struct bpf_iter__bpf_map_elem *ctx)
+{
+	__u64 *key = ctx->key;
+	struct exchange *x;
+	__u64 cookie, now;
+
+	if (!key)
+		return 0;
+	cookie = *key;
+	x = bpf_map_lookup_elem(&unix_exchanges, &cookie);
+	now = bpf_ktime_get_ns();
+	if (x && !sweep_one(x, false, false, now) && now - x->first_read > UNIX_IDLE_NS)
+		bpf_map_delete_elem(&unix_exchanges, &cookie);
 	return 0;
 }
 
@@ -341,6 +363,22 @@ int forget(struct bpf_iter__bpf_sk_storage_map *ctx)
 	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
 	if (x && x->service == forgotten)
 		bpf_sk_storage_delete(&exchanges, sk);
+	return 0;
+}
+
+SEC("iter/bpf_map_elem")
+int forget_unix(struct bpf_iter__bpf_map_elem *ctx)
+{
+	__u64 *key = ctx->key;
+	struct exchange *x;
+	__u64 cookie;
+
+	if (!key)
+		return 0;
+	cookie = *key;
+	x = bpf_map_lookup_elem(&unix_exchanges, &cookie);
+	if (x && x->service == forgotten)
+		bpf_map_delete_elem(&unix_exchanges, &cookie);
 	return 0;
 }
 

@@ -14,6 +14,7 @@ enum {
 	EXCHANGE_MAX_SLOTS = 8,      /* cells per service; CPUs share them modulo */
 	EXCHANGE_MAX_PROCESSES = 16384,
 	EXCHANGE_MAX_PORTS = 4096,
+	EXCHANGE_MAX_UNIX = 16384, /* AF_UNIX connections, those that closed within a minute included */
 	EXCHANGE_BUFFERED_BYTES = 1 << 20, /* handed over and not delivered yet: worth declaring */
 };
 

@@ -21,6 +21,16 @@ static __always_inline struct exchange *mark(void *sk, __u32 service)
 	return x;
 }
 
+static __always_inline struct exchange *mark_unix(struct sock *sk, __u32 service)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+	struct exchange fresh = { .service = service };
+
+	if (bpf_map_update_elem(&unix_exchanges, &cookie, &fresh, BPF_NOEXIST))
+		__sync_fetch_and_add(&nr_missed, 1);
+	return bpf_map_lookup_elem(&unix_exchanges, &cookie);
+}
+
 static __always_inline __u64 unix_address(struct sock *sk)
 {
 	struct unix_sock *u = bpf_skc_to_unix_sock(sk);
@@ -28,8 +38,8 @@ static __always_inline __u64 unix_address(struct sock *sk)
 	return u ? (__u64)u->addr : 0;
 }
 
-/* The exchange of an AF_UNIX connection that has none yet: its listener is known, or an observed process reads it. */
-static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
+/* The service of an AF_UNIX connection not seen before: its listener is known, or an observed process reads it. */
+static __always_inline __u32 *unix_service(struct sock *sk, bool reading)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32, *service = NULL;
 	__u64 address = unix_address(sk);
@@ -45,25 +55,35 @@ static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
 			unix_seen = 1;
 		}
 	}
-	return service ? mark(sk, *service) : NULL;
+	return service;
 }
 
-/* The exchange of a socket that is already observed, or NULL. */
-static __always_inline struct exchange *known(struct sock *sk)
+static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
 {
-	struct exchange *x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	__u64 cookie;
+	__u32 *service;
+	struct exchange *x;
 
-	return x && x->owner != OWNER_FOREIGN ? x : NULL;
+	if (unix_seen) {
+		cookie = bpf_get_socket_cookie(sk);
+		x = bpf_map_lookup_elem(&unix_exchanges, &cookie);
+		if (x)
+			return x;
+	}
+	service = unix_service(sk, reading);
+	return service ? mark_unix(sk, *service) : NULL;
 }
 
-/* The exchange of an observed socket, or NULL: after one test on nearly every socket of a machine. */
+/* The exchange of an observed socket, or NULL: after one or two tests on nearly every socket of a machine. */
 static __always_inline struct exchange *find(struct sock *sk, bool reading)
 {
+	struct exchange *x = NULL;
+
 	if (sk->sk_bpf_storage)
-		return known(sk);
-	if (sk->__sk_common.skc_family == AF_UNIX && (reading || unix_seen))
-		return find_unix(sk, reading);
-	return NULL;
+		x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	else if (sk->__sk_common.skc_family == AF_UNIX && (reading || unix_seen))
+		x = find_unix(sk, reading);
+	return x && x->owner != OWNER_FOREIGN ? x : NULL;
 }
 
 static __always_inline int on_arrival(struct sock *sk)
@@ -141,7 +161,7 @@ static __always_inline void on_close(struct sock *sk)
 	__u32 written = 0, service;
 	__u64 now;
 
-	x = known(sk);
+	x = find(sk, false);
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return;
@@ -293,9 +313,7 @@ static __always_inline int on_send_entry(struct sock *sk)
 	struct exchange *x;
 	__u64 now, sleeps;
 
-	if (!sk->sk_bpf_storage)
-		return 0;
-	x = known(sk);
+	x = find(sk, false);
 	task = bpf_get_current_task_btf();
 	if (!x)
 		return 0;
@@ -342,9 +360,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	__u32 copied = 0, written = 0, waiting = 0, service;
 	__u64 now, sleeps;
 
-	if (!sk->sk_bpf_storage)
-		return 0;
-	x = known(sk);
+	x = find(sk, false);
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return 0;

@@ -36,7 +36,8 @@
  *
  * TCP has sequence numbers; AF_UNIX and Multipath TCP have not, so there every read takes all stamps, every write is
  * new, and the end of a connection is seen when the server reads it.  AF_UNIX raises no event when the server closes
- * first: an exchange that no sweep has ended by then is lost (`vanished`).
+ * first and takes socket storage along, so its exchanges live in a hash by socket cookie, outlive the socket, and are
+ * ended by the sweep.
  *
  * What it cannot see: several requests in one read count as one exchange (no protocol knowledge here), and the time
  * between the handover to the kernel and the client.
@@ -115,6 +116,15 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } unix_listeners SEC(".maps");
+
+/* AF_UNIX: the exchange of a connection.  Key: the socket's cookie. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EXCHANGE_MAX_UNIX);
+	__type(key, __u64);
+	__type(value, struct exchange);
+} unix_exchanges SEC(".maps");
 
 const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its reader; 0: there is no ring */
 

@@ -190,6 +190,8 @@ static void leave_grpc(struct ebee *e, unsigned int service)
 
 int ebee_remove(struct ebee *e, unsigned service)
 {
+	int err;
+
 	if (service >= e->nr_services)
 		return -EINVAL;
 	leave_grpc(e, service);
@@ -200,7 +202,8 @@ int ebee_remove(struct ebee *e, unsigned service)
 	e->skel->bss->lifecycle[service] = e->skel->bss->by_process[service] = 0;
 	e->skel->bss->target_ns[service] = 0;
 	e->skel->bss->forgotten = service;
-	return programs_iterate(e->skel->links.forget);
+	err = programs_iterate(e->skel->links.forget);
+	return err ? err : programs_iterate(e->skel->links.forget_unix);
 }
 
 static int map_add(const struct bpf_map *map, const void *key, __u32 service)
@@ -321,6 +324,8 @@ int ebee_sweep(struct ebee *e)
 	for (i = 0; i < e->nr_services; i++)
 		e->skel->bss->swept[i].nr_connections = e->skel->bss->swept[i].nr_listen_drops = 0;
 	err = programs_iterate(e->skel->links.sweep);
+	if (!err && e->skel->bss->unix_seen)
+		err = programs_iterate(e->skel->links.sweep_unix);
 	if (!err && e->grpc)
 		err = grpc_sweep(e->grpc, e->skel->bss->target_ns, e->skel->bss->swept);
 	return err;

@@ -129,10 +129,10 @@ static int explain_load_failure(int err, char *error, size_t error_size)
 	return err;
 }
 
-/* An iterator over socket storage needs the map it walks; everything else attaches by its section name. */
-static int attach_walk(struct exchange_bpf *skel, struct bpf_program *program, struct bpf_link **ret)
+/* An iterator over a map needs to be told which; everything else attaches by its section name. */
+static int attach_walk(const struct bpf_map *map, struct bpf_program *program, struct bpf_link **ret)
 {
-	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(skel->maps.exchanges) };
+	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 
 	bpf_program__set_autoattach(program, false);
@@ -145,11 +145,15 @@ static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
 	struct bpf_program *program;
 	int err;
 
-	err = attach_walk(skel, skel->progs.sweep, &skel->links.sweep);
+	err = attach_walk(skel->maps.exchanges, skel->progs.sweep, &skel->links.sweep);
 	if (!err)
-		err = attach_walk(skel, skel->progs.forget, &skel->links.forget);
+		err = attach_walk(skel->maps.exchanges, skel->progs.forget, &skel->links.forget);
+	if (!err)
+		err = attach_walk(skel->maps.unix_exchanges, skel->progs.sweep_unix, &skel->links.sweep_unix);
+	if (!err)
+		err = attach_walk(skel->maps.unix_exchanges, skel->progs.forget_unix, &skel->links.forget_unix);
 	if (err) {
-		snprintf(error, error_size, "the sweep over socket storage did not attach: %s", strerror(-err));
+		snprintf(error, error_size, "the sweeps over connections did not attach: %s", strerror(-err));
 		return err;
 	}
 	bpf_object__for_each_program(program, skel->obj)

@@ -8,19 +8,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "bpf/handle.h"
 #include "bpf/server.h"
-#include "ebee.h"
-
-static struct ebee *ebee;
-static char error[256];
-
-#define NEEDS_BPF()                                                                                                    \
-	do {                                                                                                           \
-		if (!ebee) {                                                                                           \
-			print_message("# %s\n", error);                                                                \
-			skip();                                                                                        \
-		}                                                                                                      \
-	} while (0)
 
 /* One observed server: its window and how to end it. */
 struct observed {
@@ -617,16 +606,7 @@ static void bad_arguments_are_refused(void **state)
 static int open_handle(void **state)
 {
 	(void)state;
-	if (ebee_open(&ebee, NULL, error, sizeof(error)))
-		ebee = NULL;
-	return 0;
-}
-
-static int close_handle(void **state)
-{
-	(void)state;
-	ebee_close(ebee);
-	return 0;
+	return open_handle_with(NULL);
 }
 
 int main(void)

@@ -9,25 +9,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "bpf/handle.h"
 #include "bpf/server.h"
-#include "ebee.h"
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
 #endif
 
-static struct ebee *ebee;
 static struct ebee_window *window;
 static struct ebee_window_info info;
-static char error[256];
-
-#define NEEDS_BPF()                                                                                                    \
-	do {                                                                                                           \
-		if (!ebee) {                                                                                           \
-			print_message("# %s\n", error);                                                                \
-			skip();                                                                                        \
-		}                                                                                                      \
-	} while (0)
 
 static void serve_5ms(int fd)
 {
@@ -179,6 +169,43 @@ static void a_unix_client_that_leaves_ends_its_exchange(void **state)
 	forget(pid);
 }
 
+static void serve_one(int fd)
+{
+	char buf[MESSAGE];
+
+	if (read_all(fd, buf, MESSAGE)) {
+		sleep_us(5000);
+		write_all(fd, buf, MESSAGE);
+	}
+}
+
+static void a_unix_server_that_closes_first_loses_nothing(void **state)
+{
+	int listener, i;
+	pid_t pid;
+
+	(void)state;
+	NEEDS_BPF();
+	listener = unix_socket("ebee-test-close", true);
+	pid = server_start(listener, serve_one);
+	observe(pid);
+	nr_seen = 0;
+	for (i = 0; i < 30; i++) {
+		int fd = unix_socket("ebee-test-close", false);
+		char end;
+
+		assert_true(exchange_once(fd));
+		assert_int_equal(read(fd, &end, 1), 0);
+		close(fd);
+	}
+	read_window();
+	assert_int_equal(info.nr_completed, 30);
+	assert_int_equal(info.nr_in_flight, 0);
+	assert_about_5ms();
+	close(listener);
+	forget(pid);
+}
+
 static void a_unix_clients_own_side_is_not_a_service(void **state)
 {
 	int listener, fd;
@@ -275,16 +302,7 @@ static int open_handle(void **state)
 	const struct ebee_opts opts = { .sz = sizeof(opts), .nr_services = 1 };
 
 	(void)state;
-	if (ebee_open(&ebee, &opts, error, sizeof(error)))
-		ebee = NULL;
-	return 0;
-}
-
-static int close_handle(void **state)
-{
-	(void)state;
-	ebee_close(ebee);
-	return 0;
+	return open_handle_with(&opts);
 }
 
 int main(void)
@@ -294,6 +312,7 @@ int main(void)
 		cmocka_unit_test(unix_connections_open_before_are_measured),
 		cmocka_unit_test(a_unix_listener_made_later_is_known_from_its_first_read_on),
 		cmocka_unit_test(a_unix_client_that_leaves_ends_its_exchange),
+		cmocka_unit_test(a_unix_server_that_closes_first_loses_nothing),
 		cmocka_unit_test(a_unix_clients_own_side_is_not_a_service),
 		cmocka_unit_test(a_request_read_by_splice_is_found_by_its_answer),
 		cmocka_unit_test(multipath_tcp_is_measured_on_the_connection_not_its_subflows),

@@ -10,21 +10,10 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "bpf/handle.h"
 #include "bpf/server.h"
-#include "ebee.h"
 
 enum { RATE_MS = 3000, SPAN_MS = 5000 }; /* long enough for a busy machine */
-
-static struct ebee *ebee;
-static char error[256];
-
-#define NEEDS_BPF()                                                                                                    \
-	do {                                                                                                           \
-		if (!ebee) {                                                                                           \
-			print_message("# %s\n", error);                                                                \
-			skip();                                                                                        \
-		}                                                                                                      \
-	} while (0)
 
 static void serve_20ms(int fd)
 {
@@ -273,16 +262,7 @@ static int open_handle(void **state)
 	};
 
 	(void)state;
-	if (ebee_open(&ebee, &opts, error, sizeof(error)))
-		ebee = NULL;
-	return 0;
-}
-
-static int close_handle(void **state)
-{
-	(void)state;
-	ebee_close(ebee);
-	return 0;
+	return open_handle_with(&opts);
 }
 
 int main(void)
