@@ -38,6 +38,17 @@ static void client_thinking(void)
 	close(fd);
 }
 
+static void client_idle_first(void)
+{
+	for (int i = 0; i < 5; i++) {
+		int fd = net_connect();
+
+		rig_sleep_us(40000);
+		net_ask(fd);
+		close(fd);
+	}
+}
+
 static void serve_closing_late(int fd)
 {
 	char buf[NET_MESSAGE];
@@ -340,8 +351,10 @@ static void serve_buffered(int fd)
 static const struct rig_case cases[] = {
 	{ "1", "keep-alive, many requests on one connection", .serve = serve_2ms, .client = client_keep_alive,
 	  .expect = { .nr = 100, .us = 2000 } },
-	{ "2", "blocking read between requests", .serve = serve_2ms, .client = client_thinking,
+	{ "2a", "blocking read between requests", .serve = serve_2ms, .client = client_thinking,
 	  .expect = { .nr = 10, .us = 2000 } },
+	{ "2b", "connections that are idle before their request", .serve = serve_2ms, .client = client_idle_first,
+	  .expect = { .nr = 5, .us = 2000 } },
 	{ "4", "answer at 5 ms, close long after", .serve = serve_closing_late, .client = client_four_at_once,
 	  .expect = { .nr = 4, .us = 5000 } },
 	{ "5", "large answer, ten writes over 300 ms", .serve = serve_many_writes, .client = client_many_writes,

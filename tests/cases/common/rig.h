@@ -45,7 +45,7 @@ struct rig_case {
 struct rig {
 	const struct rig_case *current;
 	json_t *lines, *summary, *naive;
-	uint64_t late_us; /* a sender's call may end that long after its peer has the data */
+	uint64_t late_us; /* a sender's call may return that long after its peer has the data */
 };
 extern struct rig rig;
 

@@ -125,7 +125,7 @@ double rig_number(const json_t *line, const char *key)
 	return json_is_number(value) ? json_number_value(value) : -1;
 }
 
-/* Half a bucket to either side, and an answer is handed over when the call that does it returns. */
+/* Half a bucket to either side; an answer is handed over when the call that does it returns. */
 static bool between(double got_us, uint64_t asked_us, uint64_t client_us)
 {
 	return got_us >= (double)asked_us * 0.992 && got_us <= (double)(client_us + rig.late_us) * 1.008 + 1;
