@@ -310,9 +310,9 @@ static int steer(struct run *run)
 	if (run->record)
 		record_header(run->record, &run->tick, mode_names[run->mode],
 			      run->machine ? machine_describe(run->machine) : "");
-	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s\n", mode_names[run->mode],
+	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s %s\n", mode_names[run->mode],
 		run->config.policy, run->config.nr_services, run->tick.report.view.nr_cores,
-		run->machine ? machine_describe(run->machine) : "");
+		run->machine ? machine_describe(run->machine) : "", sensor_ebee_features(run->sensor));
 	status_init(&run->status, run->quiet ? -1 : STDOUT_FILENO);
 	run->own_ns = own_cpu_ns();
 	run->bpf_ns = sensor_ebee_bpf_ns(run->sensor);

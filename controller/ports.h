@@ -19,7 +19,7 @@ struct sample {
 	uint64_t steer_ns;                                 /* the percentile of `target`, owed */
 	uint64_t nr_late;                                  /* completions over the target */
 	uint64_t nr_in_flight, nr_over_target, oldest_ns;
-	uint64_t cpu_ns, run_delay_ns, throttled_ns;
+	uint64_t cpu_ns, throttled_ns;
 	uint64_t nr_listen_drops;
 	enum policy_signal signal;
 };

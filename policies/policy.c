@@ -34,7 +34,7 @@ const char *policy_reason_name(enum policy_reason reason)
 
 const char *policy_refusal_name(enum policy_refusal refusal)
 {
-	static const char *const names[POLICY_NR_REFUSALS] = { "at-limit", "no-donor", "locked", "absent", "blind" };
+	static const char *const names[POLICY_NR_REFUSALS] = { "at-limit", "no-donor", "locked", "blind" };
 
 	return names[refusal];
 }

@@ -86,7 +86,6 @@ enum policy_refusal {
 	POLICY_REFUSED_AT_LIMIT, /* resource at its maximum (UP) or minimum (DOWN) */
 	POLICY_REFUSED_NO_DONOR, /* no idle unit, no BE unit, no LC service above its floor */
 	POLICY_REFUSED_LOCKED,   /* service locked after a reverted downsize */
-	POLICY_REFUSED_ABSENT,   /* the machine lacks the resource */
 	POLICY_REFUSED_BLIND,    /* no completion to judge by */
 	POLICY_NR_REFUSALS
 };
