@@ -55,6 +55,14 @@ uint32_t allocation_count(const struct allocation *a, int owner)
 	return nr;
 }
 
+uint32_t allocation_assignable(const struct topology *topo, uint32_t reserved_cpus)
+{
+	struct allocation all;
+
+	allocation_init(&all, topo, 0, reserved_cpus);
+	return allocation_count(&all, ALLOCATION_IDLE);
+}
+
 static uint32_t count_in_l3(const struct plan *p, int owner, uint16_t l3)
 {
 	uint32_t nr = 0;

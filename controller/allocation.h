@@ -27,6 +27,9 @@ struct allocation {
 /* Everything idle, except the `reserved` lowest CPUs' cores, which never move. */
 void allocation_init(struct allocation *a, const struct topology *topo, uint32_t nr_services, uint32_t reserved_cpus);
 
+/* Cores that services and best effort can own: all but the reserved. */
+uint32_t allocation_assignable(const struct topology *topo, uint32_t reserved_cpus);
+
 /* The counts the policy sees. */
 uint32_t allocation_count(const struct allocation *a, int owner);
 

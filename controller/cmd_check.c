@@ -30,14 +30,6 @@ static int parse_options(const char **file, int argc, char **argv)
 	return *file ? 0 : options_error(&table, "-c FILE is missing");
 }
 
-static uint32_t assignable_cores(const struct config *config, const struct topology *topology)
-{
-	struct allocation all;
-
-	allocation_init(&all, topology, config->nr_services, config->reserved_cpus);
-	return allocation_count(&all, ALLOCATION_IDLE);
-}
-
 int cmd_check(int argc, char **argv)
 {
 	const char *file = NULL;
@@ -58,7 +50,7 @@ int cmd_check(int argc, char **argv)
 			strerror(-rc));
 		return EXIT_UNABLE;
 	}
-	if (match_check("", &config, assignable_cores(&config, &topology), error, sizeof(error))) {
+	if (match_check("", &config, allocation_assignable(&topology, config.reserved_cpus), error, sizeof(error))) {
 		fprintf(stderr, "%s\n", error);
 		return EXIT_USAGE;
 	}

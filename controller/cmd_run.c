@@ -104,14 +104,6 @@ static int read_files(struct run *run)
 	return err ? fail(EXIT_USAGE, "--record: %s: %s", run->record_path, strerror(-err)) : EXIT_OK;
 }
 
-static uint32_t assignable_cores(const struct run *run)
-{
-	struct allocation all;
-
-	allocation_init(&all, &run->topology, run->config.nr_services, run->config.reserved_cpus);
-	return allocation_count(&all, ALLOCATION_IDLE);
-}
-
 static int check_machine(struct run *run)
 {
 	char error[512];
@@ -126,7 +118,7 @@ static int check_machine(struct run *run)
 		if (err > 0)
 			fprintf(stderr, "event=restored values=%d reason=\"a run was killed before\"\n", err);
 	}
-	if (match_check("", &run->config, assignable_cores(run), error, sizeof(error)) < 0) {
+	if (match_check("", &run->config, allocation_assignable(&run->topology, run->config.reserved_cpus), error, sizeof(error)) < 0) {
 		fprintf(stderr, "%s\n", error);
 		return EXIT_USAGE;
 	}
