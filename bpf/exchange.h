@@ -23,6 +23,7 @@ enum exchange_lifecycle {
 	EXCHANGE_PER_REQUEST,    /* at the next request's read, at our close, or when the sweep finds it settled */
 	EXCHANGE_PER_CONNECTION, /* at our close alone: clients make one connection per request */
 	EXCHANGE_BY_LIBRARY,     /* its library says (grpc.bpf.c): here only what was read when, and what waits unread */
+	EXCHANGE_BY_STREAM,      /* its frames say (http2.bpf.c): nothing here */
 	EXCHANGE_NR_LIFECYCLES
 };
 
@@ -48,6 +49,9 @@ enum exchange_counter {
 	EXCHANGE_AMENDED,    /* the sweep had ended it when more of the answer came: its sample moved to the true end */
 	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server, or many messages: in no histogram */
 	EXCHANGE_LIBRARY_READ, /* reads of a service that its library measures */
+	EXCHANGE_OPAQUE,     /* connections that do not speak the protocol they should, or were not understood any more */
+	EXCHANGE_MULTIPLEXED, /* connections of many streams that were open before the attach: not measured */
+	EXCHANGE_STREAM_LOST, /* requests without a place to be remembered, or open when their connection became opaque */
 	EXCHANGE_NR_COUNTERS
 };
 

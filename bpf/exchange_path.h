@@ -23,11 +23,14 @@ static __always_inline struct exchange *mark(void *sk, __u32 service)
 
 static __always_inline struct exchange *mark_unix(struct sock *sk, __u32 service)
 {
+	struct exchange_cell *cell = cell_of(service);
 	__u64 cookie = bpf_get_socket_cookie(sk);
 	struct exchange fresh = { .service = service };
 
 	if (bpf_map_update_elem(&unix_exchanges, &cookie, &fresh, BPF_NOEXIST))
 		__sync_fetch_and_add(&nr_missed, 1);
+	else if (by_stream(service) && cell)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_OPAQUE], 1); /* frames are found in TCP alone */
 	return bpf_map_lookup_elem(&unix_exchanges, &cookie);
 }
 
@@ -74,7 +77,7 @@ static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
 	return service ? mark_unix(sk, *service) : NULL;
 }
 
-/* The exchange of an observed socket, or NULL: after one or two tests on nearly every socket of a machine. */
+/* The exchange of an observed socket whose requests are counted here, or NULL: after one or two tests on nearly every socket of a machine. */
 static __always_inline struct exchange *find(struct sock *sk, bool reading)
 {
 	struct exchange *x = NULL;
@@ -83,7 +86,7 @@ static __always_inline struct exchange *find(struct sock *sk, bool reading)
 		x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
 	else if (sk->__sk_common.skc_family == AF_UNIX && (reading || unix_seen))
 		x = find_unix(sk, reading);
-	return x && x->owner != OWNER_FOREIGN ? x : NULL;
+	return x && x->owner != OWNER_FOREIGN && !by_stream(x->service) ? x : NULL;
 }
 
 static __always_inline int on_arrival(struct sock *sk)
@@ -195,23 +198,6 @@ static __always_inline void on_close(struct sock *sk)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
 	if (aborted)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_ABORTED], 1);
-}
-
-/* The first read of a connection: false when the reader is not of the service. */
-static __always_inline bool claim(struct exchange *x)
-{
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32, *service;
-
-	if (by_process[SERVICE_INDEX(x->service)]) {
-		service = bpf_map_lookup_elem(&processes, &tgid);
-		if (!service) {
-			x->owner = OWNER_FOREIGN;
-			return false;
-		}
-		x->service = *service; /* two services may share a listener */
-	}
-	x->owner = OWNER_SERVICE;
-	return true;
 }
 
 /* A read of a service that its library measures: what it took, the thread may turn into requests next. */

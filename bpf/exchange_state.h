@@ -45,44 +45,9 @@
 #ifndef EBEE_EXCHANGE_STATE_H
 #define EBEE_EXCHANGE_STATE_H
 
-#include "cells.h"
+#include "sockets.h"
 
 #include <bpf/bpf_core_read.h>
-
-/* A listener may be shared with processes that are not of the service: who reads first decides, once per connection. */
-enum owner { OWNER_UNKNOWN, OWNER_SERVICE, OWNER_FOREIGN };
-
-/* Lives in socket storage: bounded by the sockets of the observed listeners, freed by the kernel with the socket. */
-struct exchange {
-	struct bpf_spin_lock lock;
-	__u32 service;
-	__u32 owner;       /* enum owner: does a process of the service read this connection? */
-	__u32 seq_stamped; /* TCP sequence number up to which arrival is stamped */
-	__u32 seq_last;    /* where the latest chunk starts */
-	__u32 write_seq;   /* TCP write position that we have accounted for */
-	__u64 arrival;     /* first unread byte; 0: none */
-	__u64 arrival_last; /* latest chunk, when it is not the first; 0: none */
-	__u64 begin;       /* 0: no exchange open */
-	__u64 first_read;
-	__u64 owed_from;
-	__u64 first_write, last_write; /* 0: not answered yet */
-	/* What the sweep ended, for more of its answer may come; swept_begin 0: nothing.  first_read, owed_from and
-	 * first_write stay until the next read. */
-	__u64 swept_begin, swept_end, swept_blocked_ns;
-	__u64 blocked_since, blocked_ns;
-	__u32 buffered;    /* nonzero: much of the answer was not delivered at the last write */
-	__u64 send_since;  /* a send is under way since; only while send_entry is attached */
-	__u64 send_sleeps; /* nvcsw of its thread then */
-};
-
-/* BPF_F_CLONE: a connection inherits its listener's value when the kernel clones the listener.  So exactly the
- * passively opened sockets of observed listeners have a value, and all others pay for one NULL test. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__type(key, int);
-	__type(value, struct exchange);
-} exchanges SEC(".maps");
 
 /* Ports asked for by number. */
 struct {
@@ -131,7 +96,6 @@ const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its re
 /* Written by user space. */
 __u32 traced[EXCHANGE_MAX_SERVICES]; /* nonzero: its requests go to the ring, too */
 __u32 lifecycle[EXCHANGE_MAX_SERVICES];
-__u32 by_process[EXCHANGE_MAX_SERVICES]; /* nonzero: the service is its processes, not a port */
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
 __u64 long_ns = 2000000000;
 __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
@@ -149,6 +113,12 @@ __u64 nr_missed;
 static __always_inline bool per_connection(__u32 service)
 {
 	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_PER_CONNECTION;
+}
+
+/* Another program counts its requests: here nothing is done on its sockets. */
+static __always_inline bool by_stream(__u32 service)
+{
+	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_BY_STREAM;
 }
 
 static __always_inline bool by_library(__u32 service)
@@ -224,14 +194,6 @@ static __always_inline void reopen(struct exchange *x, struct exchange_done *boo
 	x->begin = x->swept_begin;
 	x->blocked_ns = x->swept_blocked_ns;
 	x->swept_begin = 0;
-}
-
-/* The peer's FIN takes one sequence number and is no request. */
-static __always_inline __u32 stream_end(const struct sock *sk, const struct tcp_sock *tp)
-{
-	__u8 state = sk->__sk_common.skc_state;
-
-	return tp->rcv_nxt - (state == TCP_CLOSE_WAIT || state == TCP_LAST_ACK || state == TCP_CLOSING);
 }
 
 #endif

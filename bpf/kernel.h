@@ -27,7 +27,8 @@ enum {
 	TCP_CLOSING = 11,
 };
 
-enum { AF_UNIX = 1, IPPROTO_MPTCP = 262 };
+enum { AF_UNIX = 1, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
+enum iter_type { ITER_UBUF, ITER_IOVEC };
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, SOCK_NOSPACE = 2, EAGAIN = 11 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -76,7 +77,38 @@ struct tcp_sock {
 	__u32 copied_seq;
 	__u32 write_seq;
 	__u32 snd_una;
+	__u64 bytes_received; /* of the stream, and 1 for a FIN */
+	__u64 bytes_acked;
 	bool is_mptcp; /* since 5.6, where it is configured */
+};
+
+struct sk_buff {
+	struct sock *sk;
+	char cb[48];
+};
+
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+};
+
+struct iovec {
+	void *iov_base;
+	unsigned long iov_len;
+};
+
+/* As of 6.4; the kernel has the pointers in a union. */
+struct iov_iter {
+	__u8 iter_type;
+	unsigned long iov_offset;
+	const struct iovec *__iov;
+	void *ubuf;
+	unsigned long count;
+	unsigned long nr_segs;
+};
+
+struct msghdr {
+	struct iov_iter msg_iter;
 };
 
 struct unix_address;
@@ -98,7 +130,6 @@ struct task_struct {
 };
 
 struct file;
-struct msghdr;
 struct page;
 struct seq_file;
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -23,7 +24,7 @@
 #include "qos.h"
 #include "sensor_ebee.h"
 
-static const char *const lifecycles[EBEE_NR_LIFECYCLES] = { "exchange", "connection", "grpc" };
+static const char *const lifecycles[EBEE_NR_LIFECYCLES] = { "exchange", "connection", "grpc", "http2" };
 
 struct observe {
 	struct match match;
@@ -80,7 +81,7 @@ static int parse_lifecycle(const struct option_table *table, const char *text, e
 			return 0;
 		}
 	}
-	return options_error(table, "--lifecycle %s: exchange, connection or grpc is wanted", text);
+	return options_error(table, "--lifecycle %s: exchange, connection, grpc or http2 is wanted", text);
 }
 
 /* A port's process may listen on others that are not asked for.  But probes in a library need the process. */
@@ -111,15 +112,37 @@ static int follow(struct observe *o)
 	return ebee_seed(o->ebee);
 }
 
+/* What could not be measured, by the names it is printed with. */
+static const struct { const char *name; size_t offset; } uncovered[] = {
+	{ "aborted", offsetof(struct ebee_coverage, nr_aborted) },
+	{ "unmatched", offsetof(struct ebee_coverage, nr_unmatched) },
+	{ "no_arrival", offsetof(struct ebee_coverage, nr_no_arrival) },
+	{ "unseen_write", offsetof(struct ebee_coverage, nr_unseen_write) },
+	{ "unseen_read", offsetof(struct ebee_coverage, nr_unseen_read) },
+	{ "buffered", offsetof(struct ebee_coverage, nr_buffered) },
+	{ "blocked", offsetof(struct ebee_coverage, nr_blocked) },
+	{ "amended", offsetof(struct ebee_coverage, nr_amended) },
+	{ "long_lived", offsetof(struct ebee_coverage, nr_long_lived) },
+	{ "missed", offsetof(struct ebee_coverage, nr_missed) },
+	{ "unprobed", offsetof(struct ebee_coverage, nr_unprobed) },
+	{ "opaque", offsetof(struct ebee_coverage, nr_opaque) },
+	{ "multiplexed", offsetof(struct ebee_coverage, nr_multiplexed) },
+	{ "lost", offsetof(struct ebee_coverage, nr_lost) },
+};
+enum { NR_UNCOVERED = sizeof(uncovered) / sizeof(uncovered[0]) };
+
+static uint64_t nr_uncovered(const struct ebee_coverage *c, size_t i)
+{
+	return *(const uint64_t *)((const char *)c + uncovered[i].offset);
+}
+
 static json_t *coverage_json(const struct ebee_coverage *c, uint64_t recursion_misses)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "aborted", (json_int_t)c->nr_aborted, "unmatched",
-			 (json_int_t)c->nr_unmatched, "no_arrival", (json_int_t)c->nr_no_arrival, "unseen_write",
-			 (json_int_t)c->nr_unseen_write, "unseen_read", (json_int_t)c->nr_unseen_read, "buffered",
-			 (json_int_t)c->nr_buffered, "blocked", (json_int_t)c->nr_blocked, "amended",
-			 (json_int_t)c->nr_amended, "long_lived", (json_int_t)c->nr_long_lived, "missed", (json_int_t)c->nr_missed,
-			 "unprobed", (json_int_t)c->nr_unprobed, "recursion_misses",
-			 (json_int_t)recursion_misses);
+	json_t *object = json_pack("{s:I}", "recursion_misses", (json_int_t)recursion_misses);
+
+	for (size_t i = 0; object && i < NR_UNCOVERED; i++)
+		json_object_set_new(object, uncovered[i].name, json_integer((json_int_t)nr_uncovered(c, i)));
+	return object;
 }
 
 static double us(uint64_t ns)
@@ -170,26 +193,9 @@ static void print_text(const struct observe *o, const struct sample *s, const st
 			printf(" %10s", "-"); /* no data is not zero */
 	}
 	printf(" %6" PRIu64 " %-8s", s->nr_in_flight, state);
-	if (c->nr_aborted)
-		printf(" aborted=%" PRIu64, c->nr_aborted);
-	if (c->nr_unmatched)
-		printf(" unmatched=%" PRIu64, c->nr_unmatched);
-	if (c->nr_no_arrival)
-		printf(" no_arrival=%" PRIu64, c->nr_no_arrival);
-	if (c->nr_unseen_write)
-		printf(" unseen_write=%" PRIu64, c->nr_unseen_write);
-	if (c->nr_unseen_read)
-		printf(" unseen_read=%" PRIu64, c->nr_unseen_read);
-	if (c->nr_buffered)
-		printf(" buffered=%" PRIu64, c->nr_buffered);
-	if (c->nr_blocked)
-		printf(" blocked=%" PRIu64, c->nr_blocked);
-	if (c->nr_amended)
-		printf(" amended=%" PRIu64, c->nr_amended);
-	if (c->nr_long_lived)
-		printf(" long_lived=%" PRIu64, c->nr_long_lived);
-	if (c->nr_unprobed)
-		printf(" unprobed=%" PRIu64, c->nr_unprobed);
+	for (size_t i = 0; i < NR_UNCOVERED; i++)
+		if (nr_uncovered(c, i))
+			printf(" %s=%" PRIu64, uncovered[i].name, nr_uncovered(c, i));
 	if (s->nr_listen_drops)
 		printf(" listen_drops=%" PRIu64, s->nr_listen_drops);
 	putchar('\n');
@@ -307,7 +313,8 @@ int cmd_observe(int argc, char **argv)
 		{ "port", 0, "N", OPTION_STRING, &port, "whoever listens on this TCP port in our network namespace" },
 		{ "cgroup", 0, "PATH", OPTION_STRING, &cgroup, "the processes of a control group" },
 		{ "unit", 0, "NAME", OPTION_STRING, &unit, "the processes of a systemd unit" },
-		{ "lifecycle", 0, "L", OPTION_STRING, &lifecycle, "exchange (default), connection: one request per connection, or grpc: by its library" },
+		{ "lifecycle", 0, "L", OPTION_STRING, &lifecycle,
+		  "exchange (default), connection: one request each, grpc: by its library, or http2: by its frames" },
 		{ "interval", 'i', "DUR", OPTION_DURATION, &o.interval_ns, "a line this often (default 1s)" },
 		{ "for", 0, "DUR", OPTION_DURATION, &o.duration_ns, "stop after this long (default: on Ctrl-C)" },
 		{ "target", 0, "DUR", OPTION_DURATION, &o.target_ns, "count requests in flight that are older than this" },

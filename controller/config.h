@@ -25,7 +25,7 @@ struct match {
 enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
 
 /* When a request is over (metrics/ebee.h, enum ebee_lifecycle). */
-enum config_lifecycle { CONFIG_LIFECYCLE_EXCHANGE, CONFIG_LIFECYCLE_CONNECTION, CONFIG_LIFECYCLE_GRPC };
+enum config_lifecycle { CONFIG_LIFECYCLE_EXCHANGE, CONFIG_LIFECYCLE_CONNECTION, CONFIG_LIFECYCLE_GRPC, CONFIG_LIFECYCLE_HTTP2 };
 
 struct config_service {
 	char name[CONFIG_NAME_SIZE];

@@ -11,7 +11,8 @@
 
 #include "ebee.h"
 
-_Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION && (int)CONFIG_LIFECYCLE_GRPC == (int)EBEE_GRPC,
+_Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION && (int)CONFIG_LIFECYCLE_GRPC == (int)EBEE_GRPC &&
+		       (int)CONFIG_LIFECYCLE_HTTP2 == (int)EBEE_HTTP2,
 	       "configuration and library agree");
 
 struct sensor_ebee {

@@ -26,10 +26,6 @@ _Static_assert((int)EBEE_MAX_SERVICES == (int)EXCHANGE_MAX_SERVICES, "the librar
 _Static_assert((int)EBEE_OWED == (int)EXCHANGE_OWED && (int)EBEE_NR_LATENCIES == (int)EXCHANGE_NR_HISTS,
 	       "public and kernel histograms have the same order");
 
-_Static_assert((int)EBEE_CONNECTION == (int)EXCHANGE_PER_CONNECTION && (int)EBEE_GRPC == (int)EXCHANGE_BY_LIBRARY &&
-	        (int)EBEE_NR_LIFECYCLES == (int)EXCHANGE_NR_LIFECYCLES,
-	       "public and kernel lifecycles have the same order");
-
 struct ebee_window {
 	struct ebee *e;
 	unsigned int service;
@@ -149,6 +145,7 @@ void ebee_close(struct ebee *e)
 	if (e->cells)
 		munmap((void *)e->cells, e->cells_size);
 	grpc_close(e->grpc);
+	http2_close(e->http2);
 	exchange_bpf__destroy(e->skel);
 	free(e);
 }
@@ -180,21 +177,13 @@ static void map_drop(const struct bpf_map *map, __u32 service)
 		bpf_map_delete_elem(bpf_map__fd(map), at);
 }
 
-static void leave_grpc(struct ebee *e, unsigned int service)
-{
-	if (!e->grpc || grpc_remove(e->grpc, service))
-		return;
-	grpc_close(e->grpc);
-	e->grpc = NULL;
-}
-
 int ebee_remove(struct ebee *e, unsigned service)
 {
 	int err;
 
 	if (service >= e->nr_services)
 		return -EINVAL;
-	leave_grpc(e, service);
+	lifecycle_leave(e, service);
 	map_drop(e->skel->maps.processes, service);
 	map_drop(e->skel->maps.ports, service);
 	map_drop(e->skel->maps.listeners, service);
@@ -252,6 +241,8 @@ int ebee_seed(struct ebee *e)
 		err = programs_iterate(e->skel->links.find_files);
 	if (!err)
 		err = programs_iterate(e->skel->links.find_tcp);
+	if (e->http2)
+		http2_refresh(e->http2);
 	if (!err && e->grpc)
 		err = grpc_attach(e->grpc, e->error, sizeof(e->error));
 	return err;
@@ -265,44 +256,9 @@ int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns)
 	return 0;
 }
 
-static int enter_grpc(struct ebee *e, unsigned int service)
-{
-	int err = 0;
-
-	if (e->tracing) {
-		snprintf(e->error, sizeof(e->error), "a handle that traces requests knows no gRPC");
-		return -EINVAL;
-	}
-	if (!e->grpc)
-		err = grpc_open(&e->grpc, e->skel, e->error, sizeof(e->error));
-	if (err)
-		return err;
-	grpc_add(e->grpc, service);
-	if (!strstr(e->features, "grpc="))
-		strncat(e->features, " grpc=uprobe", sizeof(e->features) - strlen(e->features) - 1);
-	return 0;
-}
-
-int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle)
-{
-	int err = 0;
-
-	e->error[0] = '\0';
-	if (service >= e->nr_services || lifecycle >= EBEE_NR_LIFECYCLES)
-		return -EINVAL;
-	if (lifecycle == EBEE_GRPC)
-		err = enter_grpc(e, service);
-	else
-		leave_grpc(e, service);
-	if (err)
-		return err;
-	e->skel->bss->lifecycle[service] = lifecycle;
-	return 0;
-}
-
 int ebee_sweep(struct ebee *e)
 {
-	bool any = e->grpc && grpc_is_pending(e->grpc);
+	bool any = (e->grpc && grpc_is_pending(e->grpc)) || (e->http2 && http2_is_pending(e->http2));
 	unsigned int i;
 	char unwanted[1]; /* ebee_seed has said it */
 	int err;
@@ -328,6 +284,8 @@ int ebee_sweep(struct ebee *e)
 		err = programs_iterate(e->skel->links.sweep_unix);
 	if (!err && e->grpc)
 		err = grpc_sweep(e->grpc, e->skel->bss->target_ns, e->skel->bss->swept);
+	if (!err && e->http2)
+		err = http2_sweep(e->http2);
 	return err;
 }
 
@@ -398,6 +356,9 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_long_lived = delta[EXCHANGE_LONG_LIVED],
 			.nr_missed = w->e->skel->bss->nr_missed + (grpc ? grpc_nr_missed(grpc) : 0),
 			.nr_unprobed = grpc && !grpc_was_hit(grpc, w->service) ? delta[EXCHANGE_LIBRARY_READ] : 0,
+			.nr_opaque = delta[EXCHANGE_OPAQUE],
+			.nr_multiplexed = delta[EXCHANGE_MULTIPLEXED],
+			.nr_lost = delta[EXCHANGE_STREAM_LOST],
 		},
 	};
 	w->start_ns = now;
@@ -454,6 +415,8 @@ static struct bpf_prog_info sum_info(const struct ebee *e)
 	add_info(e->skel->obj, &sum);
 	if (e->grpc)
 		add_info(grpc_object(e->grpc), &sum);
+	if (e->http2)
+		add_info(http2_object(e->http2), &sum);
 	return sum;
 }
 

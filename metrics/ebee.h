@@ -40,6 +40,11 @@ enum ebee_lifecycle {
 	 * known by port needs its pids, too.  Calls with many messages are no requests (nr_long_lived).
 	 */
 	EBEE_GRPC,
+	/*
+	 * When the last frame of its stream is handed to the kernel: for HTTP/2 without TLS, whatever serves it.  Only
+	 * connections opened after ebee_set_lifecycle can be followed (nr_multiplexed).  Needs Linux 6.16.
+	 */
+	EBEE_HTTP2,
 	EBEE_NR_LIFECYCLES
 };
 
@@ -89,8 +94,8 @@ const char *ebee_error(const struct ebee *e);
 int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns);
 
 /*
- * Before ebee_seed; the default is EBEE_EXCHANGE.  EBEE_GRPC loads more programs: the errors of ebee_open; -EINVAL on a
- * handle that traces.
+ * Before ebee_seed; the default is EBEE_EXCHANGE.  EBEE_GRPC and EBEE_HTTP2 load more programs: the errors of
+ * ebee_open; -EINVAL on a handle that traces.
  */
 int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle);
 
@@ -116,6 +121,9 @@ struct ebee_coverage {
 	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns, or many messages: in no latency */
 	uint64_t nr_missed;       /* connections and calls that could not be followed, since ebee_open */
 	uint64_t nr_unprobed;     /* EBEE_GRPC: reads, while no probe of the service was ever hit: another library serves */
+	uint64_t nr_opaque;       /* EBEE_HTTP2: connections that speak something else, or could not be followed any more */
+	uint64_t nr_multiplexed;  /* EBEE_HTTP2: connections that were there before, so that their streams cannot be told */
+	uint64_t nr_lost;         /* EBEE_HTTP2: requests begun whose end will not be seen: no room, or opaque since */
 };
 
 struct ebee_window_info {

@@ -7,6 +7,7 @@
 
 #include "ebee.h"
 #include "grpc.h"
+#include "http2.h"
 #include "programs.h"
 #include "tracing.h"
 
@@ -20,11 +21,15 @@ struct ebee {
 	bool has_send_entry;
 	int stats_fd; /* >= 0 while the kernel counts our CPU time for us */
 	struct grpc *grpc;      /* NULL: no service has this lifecycle */
+	struct http2 *http2;    /* likewise */
 	char error[768];        /* of ebee_error */
 	struct tracing *tracing; /* NULL: opened without a ring */
 };
 
 /* CLOCK_MONOTONIC, the programs' clock. */
 uint64_t handle_now_ns(void);
+
+/* The service goes back to the lifecycle every service begins with, as far as programs go. */
+void lifecycle_leave(struct ebee *e, unsigned int service);
 
 #endif

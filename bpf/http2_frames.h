@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * http2_frames.h - what one frame header of either direction means for its stream.  Headers are found by http2_walk.h.
+ */
+#ifndef EBEE_HTTP2_FRAMES_H
+#define EBEE_HTTP2_FRAMES_H
+
+#include "http2_state.h"
+
+/* RFC 9113, section 6. */
+enum {
+	FRAME_DATA = 0,
+	FRAME_HEADERS = 1,
+	FRAME_RST_STREAM = 3,
+	FRAME_SETTINGS = 4,
+	FRAME_PING = 6,
+	FRAME_GOAWAY = 7,
+	FRAME_WINDOW_UPDATE = 8,
+	FRAME_CONTINUATION = 9,
+	FRAME_LAST_EXTENSION = 0x20, /* none is registered beyond; a higher one is no frame, but lost footing */
+	FRAME_END_STREAM = 0x1,
+	FRAME_HEADER_SIZE = 9,
+	PREFACE_SIZE = 24,
+};
+
+enum { GREETED_IN = 1, GREETED_OUT = 2 };
+
+struct frame {
+	__u32 length, stream;
+	__u8 type, flags;
+};
+
+static __always_inline struct frame frame_of(const __u8 *h)
+{
+	return (struct frame){
+		.length = h[0] << 16 | h[1] << 8 | h[2],
+		.type = h[3],
+		.flags = h[4],
+		.stream = (h[5] & 0x7f) << 24 | h[6] << 16 | h[7] << 8 | h[8],
+	};
+}
+
+/* "PRI * HTT": no request of another protocol begins so; the method was set aside for this. */
+static __always_inline bool is_preface(const __u8 *h)
+{
+	return h[0] == 'P' && h[1] == 'R' && h[2] == 'I' && h[3] == ' ' && h[4] == '*' && h[5] == ' ' && h[6] == 'H' &&
+	       h[7] == 'T' && h[8] == 'T';
+}
+
+/* Whether this can be a frame at all: the walk's own check that it has not lost its footing. */
+static __always_inline bool is_frame(const struct frame *f)
+{
+	switch (f->type) {
+	case FRAME_DATA:
+	case FRAME_HEADERS:
+	case FRAME_CONTINUATION:
+		return f->stream;
+	case FRAME_RST_STREAM:
+		return f->stream && f->length == 4;
+	case FRAME_SETTINGS:
+		return !f->stream && f->length % 6 == 0;
+	case FRAME_PING:
+		return !f->stream && f->length == 8;
+	case FRAME_GOAWAY:
+		return !f->stream && f->length >= 8;
+	case FRAME_WINDOW_UPDATE:
+		return f->length == 4;
+	default:
+		return f->type <= FRAME_LAST_EXTENSION;
+	}
+}
+
+static __always_inline struct http2_stream_key key_of(const struct http2_connection *c, __u32 stream)
+{
+	return (struct http2_stream_key){ .connection = c->number, .id = stream };
+}
+
+static __always_inline void stream_begin(struct http2_connection *c, __u32 id, __u64 arrival, __u64 now)
+{
+	struct http2_stream_key key = key_of(c, id);
+	struct http2_stream stream = { .service = c->service, .read = now, .arrival = arrival ? arrival : now };
+
+	stream.owed_from = stream.arrival;
+	c->last_stream = id;
+	count(c->service, EXCHANGE_BEGUN, 1);
+	if (!arrival)
+		count(c->service, EXCHANGE_NO_ARRIVAL, 1);
+	if (bpf_map_update_elem(&streams, &key, &stream, BPF_NOEXIST)) {
+		count(c->service, EXCHANGE_STREAM_LOST, 1);
+		return;
+	}
+	c->nr_open++;
+	set_pending(c->service);
+}
+
+/* More of the request has come. */
+static __always_inline void stream_touch(const struct http2_connection *c, __u32 id, __u64 arrival)
+{
+	struct http2_stream_key key = key_of(c, id);
+	struct http2_stream *stream = bpf_map_lookup_elem(&streams, &key);
+
+	if (stream && arrival > stream->owed_from)
+		stream->owed_from = arrival;
+}
+
+static __always_inline void stream_answered(const struct http2_connection *c, __u32 id, __u64 now)
+{
+	struct http2_stream_key key = key_of(c, id);
+	struct http2_stream *stream = bpf_map_lookup_elem(&streams, &key);
+
+	if (stream && !stream->answered)
+		stream->answered = now;
+}
+
+/* The server spreads its answer over a long time: not slow, but a stream of events, a download, a streaming call. */
+static __always_inline bool is_long(const struct http2_stream *stream, __u64 now)
+{
+	return stream->answered && now - stream->answered > long_ns;
+}
+
+static __always_inline void book_stream(const struct http2_stream *stream, __u64 now)
+{
+	struct exchange_cell *cell = cell_of(stream->service);
+
+	if (!cell)
+		return;
+	if (is_long(stream, now)) {
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_LONG_LIVED], 1);
+		return;
+	}
+	book_one(cell, EXCHANGE_RESIDENCY, stream->read - stream->arrival, 1);
+	book_one(cell, EXCHANGE_SERVICE, now - stream->read, 1);
+	book_one(cell, EXCHANGE_TOTAL, now - stream->arrival, 1);
+	book_one(cell, EXCHANGE_OWED, now - stream->owed_from, 1);
+}
+
+static __always_inline void stream_end_at(struct http2_connection *c, __u32 id, __u64 now, bool aborted)
+{
+	struct http2_stream_key key = key_of(c, id);
+	struct http2_stream *found = bpf_map_lookup_elem(&streams, &key), stream;
+
+	if (!found)
+		return; /* over already, no request (a push), or not to be followed */
+	stream = *found;
+	bpf_map_delete_elem(&streams, &key);
+	c->nr_open--;
+	if (aborted)
+		count(c->service, EXCHANGE_ABORTED, 1);
+	else
+		book_stream(&stream, now);
+}
+
+/* What the client sent.  `begin`, `end`: arrival of the frame's first byte, and of the last one that is here. */
+static __always_inline void frame_in(struct http2_connection *c, const struct frame *f, __u64 begin,
+				     __u64 end, __u64 now)
+{
+	if (f->type == FRAME_RST_STREAM) {
+		stream_end_at(c, f->stream, now, true);
+		return;
+	}
+	if (f->type != FRAME_HEADERS && f->type != FRAME_DATA)
+		return;
+	if (f->type == FRAME_HEADERS && f->stream & 1 && f->stream > c->last_stream)
+		stream_begin(c, f->stream, begin, now);
+	if (end != begin || f->type == FRAME_DATA)
+		stream_touch(c, f->stream, end);
+}
+
+/* What the server hands over. */
+static __always_inline void frame_out(struct http2_connection *c, const struct frame *f, __u64 now)
+{
+	if (f->type == FRAME_RST_STREAM)
+		stream_end_at(c, f->stream, now, true);
+	else if (f->type != FRAME_HEADERS && f->type != FRAME_DATA)
+		return;
+	else if (f->flags & FRAME_END_STREAM)
+		stream_end_at(c, f->stream, now, false);
+	else if (f->type == FRAME_HEADERS)
+		stream_answered(c, f->stream, now);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * http2_walk.h - from frame header to frame header through what is read or sent, across the borders of both.
+ *
+ * One step reads (the rest of) one header, or goes on to the next piece of memory.  Positions are relative to the first
+ * byte of this read or send, so that sequence numbers may wrap.
+ */
+#ifndef EBEE_HTTP2_WALK_H
+#define EBEE_HTTP2_WALK_H
+
+#include "http2_frames.h"
+
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
+extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ret) __ksym;
+
+struct walk {
+	struct http2_connection *c;
+	__u64 now;
+	__u32 start; /* TCP sequence number of the first byte */
+	__u32 size;  /* bytes to look through */
+	__u32 over;  /* nonzero: the walk came to its end, good or bad */
+	/* Of a read: */
+	__u32 skip;  /* where the first byte is in the skb */
+	/* Of a send: the piece of memory that holds bytes `from` to `to`, and the pieces after it. */
+	__u32 from, to;
+	__u64 base;
+	__u64 pieces, pieces_end; /* addresses as plain numbers: a pointer that moves is a new state to the verifier */
+};
+
+/* How many bytes to take in, and where they are; 0: nothing more in this piece. */
+static __always_inline __u32 wanted_bytes(const struct http2_cursor *cursor, __u32 at, __u32 to)
+{
+	__u32 want = FRAME_HEADER_SIZE - cursor->held, have = to - at;
+
+	return want < have ? want : have;
+}
+
+static __always_inline void stop(struct walk *w, bool lost)
+{
+	if (lost)
+		lose_opaque(w->c);
+	w->over = 1;
+}
+
+/* A whole header is held: the next one is where its payload ends. */
+static __always_inline bool take_in(struct walk *w)
+{
+	struct http2_connection *c = w->c;
+	struct frame f = frame_of(c->in.header);
+	__u32 begin = c->in.next, end = w->start + w->size;
+	__u64 first, last;
+
+	c->in.held = 0;
+	if (!(c->greeted & GREETED_IN)) {
+		c->greeted |= GREETED_IN;
+		c->in.next += PREFACE_SIZE;
+		return is_preface(c->in.header);
+	}
+	if (!is_frame(&f))
+		return false;
+	c->in.next += FRAME_HEADER_SIZE + f.length;
+	c->in.stream = f.type == FRAME_HEADERS || f.type == FRAME_DATA ? f.stream : 0;
+	if (!c->in.stream && f.type != FRAME_RST_STREAM)
+		return true;
+	first = arrived(c, begin);
+	last = arrived(c, ((__s32)(end - c->in.next) < 0 ? end : c->in.next) - 1);
+	frame_in(c, &f, first, last, w->now);
+	return true;
+}
+
+static __always_inline bool take_out(struct walk *w)
+{
+	struct http2_connection *c = w->c;
+	struct frame f = frame_of(c->out.header);
+
+	c->out.held = 0;
+	c->out.next += FRAME_HEADER_SIZE + f.length;
+	if (!(c->greeted & GREETED_OUT)) {
+		c->greeted |= GREETED_OUT;
+		return f.type == FRAME_SETTINGS && is_frame(&f);
+	}
+	if (!is_frame(&f))
+		return false;
+	frame_out(c, &f, w->now);
+	return true;
+}
+
+struct walk_in {
+	struct walk w;
+	struct bpf_dynptr bytes;
+};
+
+static long step_in(__u32 index, struct walk_in *walk)
+{
+	struct walk *w = &walk->w;
+	struct http2_cursor *cursor = &w->c->in;
+	__u32 held = cursor->held & 15, at = cursor->next + cursor->held - w->start, size;
+
+	if ((__s32)at < 0 || at >= w->size) {
+		stop(w, (__s32)at < 0); /* bytes before it were read past our hook: splice, zero copy */
+		return 1;
+	}
+	size = wanted_bytes(cursor, at, w->size);
+	if (size > FRAME_HEADER_SIZE || bpf_dynptr_read(cursor->header + held, size, &walk->bytes, w->skip + at, 0)) {
+		stop(w, true);
+		return 1;
+	}
+	cursor->held += size;
+	if (cursor->held == FRAME_HEADER_SIZE && !take_in(w)) {
+		stop(w, true);
+		return 1;
+	}
+	return 0;
+}
+
+/* The next piece of the send's memory; false: there is none that we can see. */
+static __always_inline bool next_piece(struct walk *w)
+{
+	struct iovec piece;
+
+	if (w->pieces >= w->pieces_end || bpf_probe_read_kernel(&piece, sizeof(piece), (void *)w->pieces))
+		return false;
+	w->from = w->to;
+	w->to += piece.iov_len;
+	w->base = (__u64)piece.iov_base;
+	w->pieces += sizeof(piece);
+	return true;
+}
+
+static long step_out(__u32 index, struct walk *w)
+{
+	struct http2_cursor *cursor = &w->c->out;
+	const void *from;
+	__u32 held = cursor->held & 15, at = cursor->next + cursor->held - w->start, size;
+
+	if ((__s32)at < 0 || at >= w->size) {
+		stop(w, (__s32)at < 0);
+		return 1;
+	}
+	if (at >= w->to) {
+		if (next_piece(w))
+			return 0;
+		stop(w, true);
+		return 1;
+	}
+	size = wanted_bytes(cursor, at, w->to < w->size ? w->to : w->size);
+	from = (void *)(w->base + (at - w->from));
+	if (size > FRAME_HEADER_SIZE || bpf_probe_read_user(cursor->header + held, size, from)) {
+		stop(w, true);
+		return 1;
+	}
+	cursor->held += size;
+	if (cursor->held == FRAME_HEADER_SIZE && !take_out(w)) {
+		stop(w, true);
+		return 1;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * http2.c - port: HTTP/2 by stream, loaded and attached as one.  What it measures is http2.bpf.c's.
+ */
+#include "http2.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/http2.h"
+#include "http2.skel.h"
+#include "programs.h"
+
+_Static_assert(EXCHANGE_MAX_SERVICES <= 64, "a bit for each");
+
+struct http2 {
+	struct exchange_bpf *exchange;
+	struct http2_bpf *skel;
+	uint64_t services; /* a bit for each that is measured here */
+};
+
+/* What the programs need, the latest to come to Linux first. */
+static const struct { const char *name, *btf_name; int kind; } needed[] = {
+	{ "tracepoint tcp_sendmsg_locked", "btf_trace_tcp_sendmsg_locked", BTF_KIND_TYPEDEF },
+	{ "bpf_dynptr_from_skb", "bpf_dynptr_from_skb", BTF_KIND_FUNC },
+	{ "tracepoint sk_data_ready", "btf_trace_sk_data_ready", BTF_KIND_TYPEDEF },
+	{ "tracepoint skb_copy_datagram_iovec", "btf_trace_skb_copy_datagram_iovec", BTF_KIND_TYPEDEF },
+};
+
+static int check_kernel(char *error, size_t error_size)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int err = btf ? 0 : -ENOTSUP;
+
+	if (err)
+		snprintf(error, error_size, "this kernel has no type information (/sys/kernel/btf/vmlinux)");
+	for (size_t i = 0; !err && i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (btf__find_by_name_kind(btf, needed[i].btf_name, needed[i].kind) > 0)
+			continue;
+		snprintf(error, error_size,
+			 "HTTP/2 cannot be measured by stream: this kernel has no %s; Linux 6.16 or newer is needed",
+			 needed[i].name);
+		err = -ENOTSUP;
+	}
+	btf__free(btf);
+	return err;
+}
+
+static int share(struct bpf_map *map, const struct bpf_map *theirs)
+{
+	return bpf_map__reuse_fd(map, bpf_map__fd(theirs));
+}
+
+static int load(struct http2 *h, struct exchange_bpf *exchange)
+{
+	int err;
+
+	h->exchange = exchange;
+	h->skel = http2_bpf__open();
+	if (!h->skel)
+		return -errno;
+	err = share(h->skel->maps.cells, exchange->maps.cells);
+	if (!err)
+		err = share(h->skel->maps.processes, exchange->maps.processes);
+	if (!err)
+		err = share(h->skel->maps.exchanges, exchange->maps.exchanges);
+	if (err)
+		return err;
+	h->skel->rodata->nr_slots = exchange->rodata->nr_slots;
+	h->skel->bss->long_ns = exchange->data->long_ns;
+	return http2_bpf__load(h->skel);
+}
+
+/* An iterator over a map needs the map; everything else attaches by its section name. */
+static int attach_walk(struct bpf_program *program, const struct bpf_map *map, struct bpf_link **ret)
+{
+	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+	bpf_program__set_autoattach(program, false);
+	*ret = bpf_program__attach_iter(program, &opts);
+	return *ret ? 0 : -errno;
+}
+
+static int attach(struct http2_bpf *skel)
+{
+	int err = attach_walk(skel->progs.sweep_streams, skel->maps.streams, &skel->links.sweep_streams);
+
+	if (!err)
+		err = attach_walk(skel->progs.sweep_connections, skel->maps.connections,
+				  &skel->links.sweep_connections);
+	return err ? err : http2_bpf__attach(skel);
+}
+
+int http2_open(struct http2 **ret, struct exchange_bpf *exchange, char *error, size_t error_size)
+{
+	libbpf_print_fn_t print_before = programs_keep_warnings();
+	int err = check_kernel(error, error_size);
+	struct http2 *h = NULL;
+
+	if (err)
+		goto out;
+	h = calloc(1, sizeof(*h));
+	err = h ? load(h, exchange) : -ENOMEM;
+	if (!err)
+		err = attach(h->skel);
+	if (err)
+		snprintf(error, error_size, "programs for HTTP/2 did not load: %s: %s", strerror(-err),
+			 programs_last_warning());
+	else
+		*ret = h;
+out:
+	if (err)
+		http2_close(h);
+	libbpf_set_print(print_before);
+	return err;
+}
+
+void http2_close(struct http2 *h)
+{
+	if (!h)
+		return;
+	http2_bpf__destroy(h->skel);
+	free(h);
+}
+
+const struct bpf_object *http2_object(const struct http2 *h)
+{
+	return h->skel->obj;
+}
+
+void http2_refresh(struct http2 *h)
+{
+	memcpy(h->skel->bss->by_process, h->exchange->bss->by_process, sizeof(h->skel->bss->by_process));
+	memcpy(h->skel->bss->target_ns, h->exchange->bss->target_ns, sizeof(h->skel->bss->target_ns));
+}
+
+void http2_add(struct http2 *h, unsigned int service)
+{
+	h->services |= 1ULL << service;
+	h->skel->bss->wanted[service] = 1;
+}
+
+bool http2_remove(struct http2 *h, unsigned int service)
+{
+	if (h->services & 1ULL << service) {
+		h->services &= ~(1ULL << service);
+		h->skel->bss->wanted[service] = 0;
+		/* They drop what nobody wants any more. */
+		programs_iterate(h->skel->links.sweep_connections);
+		programs_iterate(h->skel->links.sweep_streams);
+	}
+	return h->services;
+}
+
+bool http2_is_pending(struct http2 *h)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < EXCHANGE_MAX_SERVICES; i++)
+		any |= __atomic_exchange_n(&h->skel->bss->pending[i], 0, __ATOMIC_RELAXED);
+	return any;
+}
+
+int http2_sweep(struct http2 *h)
+{
+	const struct http2_sweep *found = h->skel->bss->swept;
+	struct exchange_sweep *swept = h->exchange->bss->swept;
+	int err;
+
+	http2_refresh(h);
+	memset(h->skel->bss->swept, 0, sizeof(h->skel->bss->swept));
+	err = programs_iterate(h->skel->links.sweep_streams);
+	if (!err)
+		err = programs_iterate(h->skel->links.sweep_connections);
+	for (unsigned int i = 0; !err && i < EXCHANGE_MAX_SERVICES; i++) {
+		swept[i].nr_open += found[i].nr_open;
+		swept[i].nr_waiting += found[i].nr_waiting;
+		swept[i].nr_over_target += found[i].nr_over_target;
+		if (found[i].oldest_ns > swept[i].oldest_ns)
+			swept[i].oldest_ns = found[i].oldest_ns;
+	}
+	return err;
+}
