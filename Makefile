@@ -185,7 +185,7 @@ cases_o := $(call obj,tests/cases/common/*.c)
 $(BUILD)/cases/%: $(BUILD)/tests/cases/%.o $(cases_o)
 	$(call say,CASES,$(@F))
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $^ -ljansson -lssl -lcrypto -lpthread -o $@
+	$(Q)$(LINK) $^ -ljansson -lssl -lcrypto -lgrpc -lgpr -lpthread -o $@
 check-cases: $(cases) $(BUILD)/parties $(BUILD)/naive $(BUILD)/hotel-search $(BUILD)/parties-load
 	$(Q)BUILD=$(BUILD) tests/cases/run
 

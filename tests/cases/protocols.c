@@ -198,7 +198,7 @@ static void client_once(void)
 
 /* ---- what stays -------------------------------------------------------------------------------------------------- */
 
-enum { EVENTS = 20 };
+enum { EVENTS = 25 };
 
 static const char stream_head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 static const char upgraded[] = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
@@ -206,7 +206,7 @@ static const char get_events[] = "GET /e HTTP/1.1\r\nHost: a\r\nAccept: text/eve
 static const char get_socket[] = "GET /w HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
 static const char event[] = "data: tick\n\n", frame[] = "\x81\x04tick";
 
-/* 50 ms between events, for a second; the path says what is wanted. */
+/* 100 ms between events, for 2.5 seconds; the path says what is wanted. */
 static void serve_streams(int fd)
 {
 	char in[256];
@@ -221,11 +221,11 @@ static void serve_streams(int fd)
 
 			net_write(fd, events ? stream_head : upgraded, strlen(events ? stream_head : upgraded));
 			for (int i = 0; i < EVENTS; i++) {
-				rig_sleep_us(50000);
+				rig_sleep_us(100000);
 				net_write(fd, events ? event : frame, strlen(events ? event : frame));
 			}
 		} else {
-			rig_sleep_us(in[5] == 'p' ? 1000000 : 4000);
+			rig_sleep_us(in[5] == 'p' ? 2500000 : 4000);
 			net_write(fd, http.answer, strlen(http.answer));
 		}
 	}

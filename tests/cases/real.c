@@ -329,7 +329,7 @@ static const struct rig_case cases[] = {
 	{ "25e", "node, HTTP/2, 100 streams at once", .run = run_node, .client = client_h2load, .variant = NODE_HTTP2,
 	  .expect = { .nr = 100, .us = 19000, .may_declare = "multiplexed" } },
 	{ "25f", "gRPC's library, unary calls, several at once", .run = run_grpc, .client = client_grpc,
-	  .expect = { .nr = 200, .may_declare = "multiplexed" } },
+	  .lifecycle = "grpc", .expect = { .nr = 200 } },
 };
 
 int main(int argc, char **argv)

@@ -280,7 +280,7 @@ static const struct rig_case cases[] = {
 	  .expect = { .nr = MANY, .us = 69000, .p99_us = 118000, .may_declare = "multiplexed" } },
 	{ "25d", "gRPC framing, one unary call at a time", .serve = serve_calls, .client = client_unary,
 	  .expect = { .nr = 20, .us = 4000, .may_declare = "multiplexed" } },
-	{ "26", "gRPC framing, a call of 20 messages beside unary calls", .serve = serve_calls,
+	{ "26a", "gRPC framing, a call of 20 messages beside unary calls", .serve = serve_calls,
 	  .client = client_stream_and_unary, .expect = { .nr = 20, .us = 4000, .must_declare = "long_lived" } },
 };
 

@@ -168,6 +168,23 @@ static void client_one_each(void)
 	SSL_CTX_free(context);
 }
 
+/* The handshake is part of it. */
+static void client_whole_connections(void)
+{
+	for (int i = 0; i < 10; i++) {
+		SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+		uint64_t start = rig_clock_us();
+		SSL *ssl = client_connect(context);
+
+		SSL_write(ssl, "request.........", NET_MESSAGE);
+		if (!read_message(ssl, variant()->answer))
+			rig_broken("the client got no answer");
+		rig_saw(RIG_SEEN, rig_clock_us() - start);
+		client_close(ssl);
+		SSL_CTX_free(context);
+	}
+}
+
 /* Skips without kernel TLS, which shows on a connection only. */
 static int listen_with_kernel_tls(void)
 {
@@ -193,7 +210,9 @@ static const struct rig_case cases[] = {
 	  .expect = { .nr = 10, .us = 4000, .may_declare = "tls_unsure" } },
 	{ "32f", "TLS 1.2, a connection per request", TLS(TLS1_2_VERSION, 16), .client = client_one_each,
 	  .expect = { .nr = 10, .us = 4000, .may_declare = "tls_unsure" } },
-	{ "32g", "TLS 1.3 by the kernel, keep-alive", TLS(TLS1_3_VERSION, 16, .kernel = true),
+	{ "32g", "TLS 1.3, observed per connection", TLS(TLS1_3_VERSION, 16), .client = client_whole_connections,
+	  .lifecycle = "connection", .expect = { .nr = 10, .us = 4000 } },
+	{ "32h", "TLS 1.3 by the kernel, keep-alive", TLS(TLS1_3_VERSION, 16, .kernel = true),
 	  .listen = listen_with_kernel_tls, KEEP_ALIVE },
 };
 

@@ -183,9 +183,11 @@ const char *rig_scratch(void)
 
 void rig_watch(pid_t pid, unsigned int port, unsigned int interval_ms)
 {
+	const char *lifecycle = rig.current->lifecycle;
 	char pid_text[16], port_text[16], interval[16];
 	const char *const argv_ours[] = { rig_program("parties"), "observe", port ? "--port" : "--pid",
-					  port ? port_text : pid_text, "--json", "--interval", interval, NULL };
+					  port ? port_text : pid_text, "--json", "--interval", interval,
+					  lifecycle ? "--lifecycle" : NULL, lifecycle, NULL };
 	const char *const argv_naive[] = { rig_program("naive"), "--json", "--pid", pid_text, NULL };
 	const char *said;
 

@@ -31,6 +31,7 @@ struct rig_expect {
 struct rig_case {
 	const char *number, *pattern;
 	bool only_tcp;                 /* means nothing over another family */
+	const char *lifecycle;         /* asked of parties observe; NULL: what it does by itself */
 	int (*listen)(void);          /* NULL: 127.0.0.1 */
 	void (*serve)(int connection); /* in a thread per connection of one process, or */
 	void (*server)(int listener);  /* the whole server */
