@@ -208,6 +208,20 @@ static int enable_controllers(const struct group *g, const struct group_place *p
 	return err;
 }
 
+/*
+ * At the top every thread weighs for itself, a group but once: moved into a group of common weight, a service would lose
+ * CPU time to whatever else runs on its cores.  Ours get the most there is; they go away with their weight.
+ */
+static int raise_weight(const char *dir, int version)
+{
+	char path[KNOB_PATH_SIZE];
+	int err;
+
+	snprintf(path, sizeof(path), "%.480s/%s", dir, version == 1 ? "cpu.shares" : "cpu.weight");
+	err = knob_write_path(path, version == 1 ? "262144" : "10000");
+	return err == -ENOENT ? 0 : err; /* a kernel without group scheduling */
+}
+
 static int make_place(struct group *g, enum cgroup_kind kind, const char *root, struct journal *j, char *error,
 		      size_t error_size)
 {
@@ -231,6 +245,10 @@ static int make_place(struct group *g, enum cgroup_kind kind, const char *root, 
 		err = make_dir(place->mount, name, j);
 	if (!err && place->own && fill)
 		err = cpuset_fill(place->dir, parent);
+	if (!err && place->own && kind == CGROUP_CPU)
+		err = raise_weight(parent, place->mount->version);
+	if (!err && place->own && kind == CGROUP_CPU)
+		err = raise_weight(place->dir, place->mount->version);
 	if (err)
 		snprintf(error, error_size, "%s: cannot make %s: %s", g->name, place->dir, strerror(-err));
 	return err;
