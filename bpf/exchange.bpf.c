@@ -262,8 +262,9 @@ int find_tcp(struct bpf_iter__tcp *ctx)
 
 #define UNIX_IDLE_NS 60000000000ULL
 
-/* Returns false when nothing is open on the connection.  `closing`: the client has all it wanted, or left. */
-static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closing, __u64 now)
+/* Returns false when nothing is open on the connection.  `closing`: the client has all it wanted, or left.  `request`: what
+ * waits unread is one, or a part. */
+static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closing, bool request, __u64 now)
 {
 	struct exchange_done done = {};
 	struct exchange_sweep *result;
@@ -290,7 +291,7 @@ static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closi
 	if (x->begin && (!x->last_write || (whole && !closing))) {
 		open = true;
 		since = x->begin;
-	} else if (x->arrival) {
+	} else if (x->arrival && request) {
 		open = waiting = true;
 		since = x->arrival;
 	}
@@ -312,6 +313,17 @@ static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closi
 	return true;
 }
 
+/* What waits unread for a library, before it was seen to begin a call, may be a few bytes about the connection. */
+static __always_inline bool may_be_request(struct sock *sk, __u32 service)
+{
+	struct tcp_sock *tp;
+
+	if (!by_library(service))
+		return true;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return !tp || stream_end(sk, tp) - tp->copied_seq > EXCHANGE_NO_REQUEST_BYTES;
+}
+
 SEC("iter/bpf_sk_storage_map")
 int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
@@ -326,7 +338,8 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (sk->__sk_common.skc_state == TCP_LISTEN)
 		swept[SERVICE_INDEX(x->service)].nr_listen_drops += sk->sk_drops.counter;
 	else
-		sweep_one(x, per_connection(x->service), sk->__sk_common.skc_state != TCP_ESTABLISHED, bpf_ktime_get_ns());
+		sweep_one(x, per_connection(x->service), sk->__sk_common.skc_state != TCP_ESTABLISHED,
+			  may_be_request(sk, x->service), bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -343,7 +356,7 @@ int sweep_unix(struct bpf_iter__bpf_map_elem *ctx)
 	cookie = *key;
 	x = bpf_map_lookup_elem(&unix_exchanges, &cookie);
 	now = bpf_ktime_get_ns();
-	if (x && !sweep_one(x, false, false, now) && now - x->first_read > UNIX_IDLE_NS)
+	if (x && !sweep_one(x, false, false, true, now) && now - x->first_read > UNIX_IDLE_NS)
 		bpf_map_delete_elem(&unix_exchanges, &cookie);
 	return 0;
 }

@@ -15,6 +15,7 @@ enum {
 	EXCHANGE_MAX_PROCESSES = 16384,
 	EXCHANGE_MAX_PORTS = 4096,
 	EXCHANGE_MAX_UNIX = 16384, /* AF_UNIX connections, those that closed within a minute included */
+	EXCHANGE_NO_REQUEST_BYTES = 32, /* HTTP/2: a call needs two frames with contents; pings and window updates are shorter */
 	EXCHANGE_BUFFERED_BYTES = 1 << 20, /* handed over and not delivered yet: worth declaring */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * grpc.bpf.c - how long do the calls of a gRPC server take?  HTTP/2 puts many calls on one connection and answers of
- * several into one send, so sockets cannot tell; but gRPC's C++ core (also under C, Python, Ruby, PHP) has an object
- * for each stream, and two functions say when one begins and when its last byte was handed to the kernel.
+ * several into one send, so sockets cannot tell; but gRPC's C++ core (for programs in C, too) has an object for each
+ * stream, and two of its functions say when one begins and when its last byte was handed to the kernel.
  *
  * One call, times in ms:
  *
@@ -14,7 +14,8 @@
  * byte for total and residency, its last byte for owed, which differ when one read takes several requests.  The read
  * that brings the request's end moves the start of owed, so a slow uploader owns no time of the server's.  Another
  * thread may be asked to work on what one has read; then the stamp is too old (GRPC_READ_NS), the constructor stands in,
- * and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes waiting.
+ * and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes waiting: at
+ * most one for each connection, and one that is none when pings and window updates pile up before a server that sleeps.
  *
  * A call is its stream object in its process.  Addresses are used again at once, so an entry goes with its end.  The
  * client's streams of the same process have no server_data and get no entry.  Newer gRPC returns an object from the
@@ -25,10 +26,11 @@
  * before a call has been in flight for half a second: shorter streams are slow requests, and everybody else pays
  * nothing.  So a unary answer that takes that long and that its reader stops with flow control is a stream to us.
  *
- * Cost: three probes per call, and a trap each that costs more than the program behind it.
+ * Cost: 4 us of the server's CPU per call, measured with a call and nothing else in a loop: three hits of 0.9 us for the
+ * trap and 0.4 us for the program.  A client on the same machine that maps the same file pays the traps.
  *
  * What it cannot see: calls that were in flight when the probes came; requests that wait in a connection behind one
- * being read; gRPC in Go and Java, which have no such symbols.
+ * being read; gRPC in Go and Java, which have no such functions, and in Python, whose extension has it without symbols.
  */
 #include <linux/ptrace.h>
 

@@ -493,13 +493,17 @@ static void a_server_that_hangs_before_it_reads_is_not_idle(void **state)
 {
 	char buf[MESSAGE] = "";
 	struct observed o;
-	int fd;
+	int fd, i;
 
 	(void)state;
 	NEEDS_BPF();
 	observe_start(&o, serve_nothing);
 	fd = connect_to(o.port);
 	assert_true(write_all(fd, buf, MESSAGE));
+	observe_read(&o);
+	assert_int_equal(o.info.nr_in_flight, 0); /* too short for a request */
+	for (i = 0; i < 3; i++)
+		assert_true(write_all(fd, buf, MESSAGE));
 	observe_read(&o);
 	assert_int_equal(o.info.nr_in_flight, 1);
 	assert_int_equal(o.info.nr_waiting, 1);
