@@ -21,10 +21,11 @@
  * client's streams of the same process have no server_data and get no entry.  Newer gRPC returns an object from the
  * closing function, which moves all arguments one register up: whichever of the two is a stream of ours is it.
  *
- * Streams of messages.  A unary call makes its stream writable three times; who does it more often is no single request
- * and answer, is counted once (long_lived) and in no latency, and is not in flight.  The probe that counts is not placed
- * before a call has been in flight for half a second: shorter streams are slow requests, and everybody else pays
- * nothing.  So a unary answer that takes that long and that its reader stops with flow control is a stream to us.
+ * Streams of messages.  A unary call makes its stream writable three times; who does it more often, or goes on for more
+ * than long_ns after the first time, is no single request and answer.  It is counted once (long_lived), in no latency and
+ * not in flight.  The probe for this is placed when a sweep meets a call that is a tenth of a second old: streams that are
+ * over by then are requests, and who is fast pays nothing.  From then on all pay 4 us more per call, and a long answer
+ * that its reader stops with flow control more than three times is a stream to us.
  *
  * Cost: 4 us of the server's CPU per call, measured with a call and nothing else in a loop: three hits of 0.9 us for the
  * trap and 0.4 us for the program.  A client on the same machine that maps the same file pays the traps.
@@ -45,8 +46,9 @@ struct call_key {
 struct call {
 	__u64 first, last; /* arrival of the first and the last byte of what the thread had read */
 	__u64 begin;
+	__u64 first_write; /* seen; 0: none yet */
 	__u32 service;
-	__u32 nr_writes; /* since somebody counts */
+	__u32 nr_writes;
 };
 
 /* A hash, not one that forgets the oldest: that is the very call a controller must know. */
@@ -61,6 +63,7 @@ struct {
 /* Written by user space. */
 __u32 observed[EXCHANGE_MAX_SERVICES]; /* nonzero: its calls are measured here */
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
+__u64 long_ns; /* an answer spread over more than that is a stream */
 /* Written by the sweep, which user space clears first. */
 struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 __u32 pending;                     /* nonzero: a call may be in flight; set by programs, cleared before a sweep */
@@ -129,9 +132,9 @@ int BPF_KPROBE(stream_made, void *stream, void *transport, void *refcount, void 
 	return 0;
 }
 
-static __always_inline bool is_stream(const struct call *call)
+static __always_inline bool is_stream(const struct call *call, __u64 now)
 {
-	return call->nr_writes > GRPC_UNARY_WRITES;
+	return call->nr_writes > GRPC_UNARY_WRITES || (call->first_write && now - call->first_write > long_ns);
 }
 
 /* An absl::Status by reference: its one word is 1 when all is well, 0 in older gRPC. */
@@ -151,7 +154,7 @@ static __always_inline void end(const struct call_key *key, const struct call *f
 		return;
 	if (is_error(status)) {
 		count(cell, EXCHANGE_ABORTED);
-	} else if (is_stream(&call)) {
+	} else if (is_stream(&call, now)) {
 		count(cell, EXCHANGE_LONG_LIVED);
 	} else {
 		book_one(cell, EXCHANGE_RESIDENCY, call.begin - call.first, 1);
@@ -197,8 +200,11 @@ int BPF_KPROBE(stream_writable, void *transport, void *stream)
 	struct call_key key = key_of((__u64)stream);
 	struct call *call = bpf_map_lookup_elem(&calls, &key);
 
-	if (call)
-		__sync_fetch_and_add(&call->nr_writes, 1);
+	if (!call)
+		return 0;
+	if (!call->first_write)
+		call->first_write = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&call->nr_writes, 1);
 	return 0;
 }
 
@@ -237,7 +243,7 @@ int sweep(struct bpf_iter__bpf_map_elem *ctx)
 	age = now > call->first ? now - call->first : 0;
 	if (age > GRPC_SUSPECT_NS)
 		wants_writes = 1;
-	if (is_stream(call))
+	if (is_stream(call, now))
 		return 0;
 	result = &swept[SERVICE_INDEX(service)];
 	target = target_ns[SERVICE_INDEX(service)];

@@ -10,7 +10,7 @@
 enum {
 	GRPC_MAX_CALLS = 65536,        /* in flight, in all services of a handle */
 	GRPC_READ_NS = 1000 * 1000,    /* what a thread read longer ago is not what it works on now */
-	GRPC_SUSPECT_NS = 500000000,   /* a call in flight for that long may be a stream of messages: they are counted */
+	GRPC_SUSPECT_NS = 100000000,   /* a call in flight for that long may be a stream of messages: they are counted */
 	GRPC_UNARY_WRITES = 3,         /* initial metadata, message, trailing metadata */
 };
 

@@ -86,6 +86,7 @@ int grpc_open(struct grpc **ret, struct exchange_bpf *exchange, char *error, siz
 		err = share(g->skel->maps.reads, exchange->maps.reads);
 	if (!err) {
 		g->skel->rodata->nr_slots = exchange->rodata->nr_slots;
+		g->skel->bss->long_ns = exchange->data->long_ns;
 		g->processes_fd = bpf_map__fd(exchange->maps.processes);
 		err = grpc_bpf__load(g->skel);
 	}

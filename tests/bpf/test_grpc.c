@@ -484,6 +484,49 @@ static void a_stream_of_messages_is_one_long_lived_call_and_no_latency(void **st
 	observe_stop(&o);
 }
 
+/* The first call makes the library look at writes; the second begins its answer and leaves it open. */
+static void serve_and_leave_open(int fd)
+{
+	char buf[MESSAGE];
+
+	read_all(fd, buf, MESSAGE);
+	begin(streams);
+	sleep_us(250000);
+	write_all(fd, buf, MESSAGE);
+	end(streams, &status_ok);
+	read_all(fd, buf, MESSAGE);
+	begin(streams);
+	half_close(streams);
+	write_fn(&transport, streams);
+	sleep_us(1200000);
+	write_all(fd, buf, MESSAGE);
+	end(streams, &status_ok);
+	read_all(fd, buf, MESSAGE);
+}
+
+static void an_answer_that_is_begun_and_stays_open_is_a_stream(void **state)
+{
+	char buf[MESSAGE] = "";
+	struct observed o;
+	int fd;
+
+	(void)state;
+	NEEDS_BPF();
+	observe_start(&o, serve_and_leave_open);
+	fd = connect_to(o.port);
+	assert_true(write_all(fd, buf, MESSAGE));
+	sleep_us(150000);
+	observe_read(&o);
+	assert_true(read_all(fd, buf, MESSAGE));
+	assert_true(exchange_once(fd));
+	observe_read(&o);
+	assert_int_equal(o.info.nr_completed, 1);
+	assert_int_equal(o.info.coverage.nr_long_lived, 1);
+	assert_true(percentile_us(&o, EBEE_OWED, 1000) < 600000);
+	close(fd);
+	observe_stop(&o);
+}
+
 static void serve_nothing(int fd)
 {
 	(void)fd;
@@ -666,8 +709,10 @@ static void probes_leave_with_the_last_service_that_uses_the_file(void **state)
 
 static int open_library(void **state)
 {
+	const struct ebee_opts opts = { .sz = sizeof(opts), .long_ns = 1000000000 };
+
 	(void)state;
-	ebee_open(&ebee, NULL, error, sizeof(error));
+	ebee_open(&ebee, &opts, error, sizeof(error));
 	return 0;
 }
 
@@ -691,6 +736,7 @@ int main(void)
 		cmocka_unit_test(a_slow_uploader_owns_its_time),
 		cmocka_unit_test(a_slow_call_is_seen_while_it_runs_and_counts_in_the_end),
 		cmocka_unit_test(a_stream_of_messages_is_one_long_lived_call_and_no_latency),
+		cmocka_unit_test(an_answer_that_is_begun_and_stays_open_is_a_stream),
 		cmocka_unit_test(a_server_that_hangs_before_it_reads_is_not_idle),
 		cmocka_unit_test(calls_of_a_process_that_dies_are_aborted),
 		cmocka_unit_test(probes_that_are_never_hit_are_reported),
