@@ -17,7 +17,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-enum { MAX_VARIANTS = 2 };
+enum { MAX_VARIANTS = 2, MAX_LOADS = 10 };
 
 struct variant {
 	struct bpf_program *program;
@@ -168,46 +168,50 @@ static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
 	return err;
 }
 
-int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, char *error, size_t error_size)
+static int load_once(struct exchange_bpf **ret, const struct btf *btf, const struct programs_opts *opts, char *error,
+		     size_t error_size)
 {
-	libbpf_print_fn_t print_before;
-	struct exchange_bpf *skel = NULL;
-	struct btf *btf;
+	struct exchange_bpf *skel = exchange_bpf__open();
 	int err;
 
-	print_before = programs_keep_warnings();
-	btf = btf__load_vmlinux_btf();
-	if (!btf) {
-		snprintf(error, error_size, "this kernel has no type information (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF");
-		err = -ENOTSUP;
-		goto out;
-	}
-	skel = exchange_bpf__open();
-	if (!skel) {
-		err = explain_load_failure(-errno, error, error_size);
-		goto out;
-	}
+	if (!skel)
+		return explain_load_failure(-errno, error, error_size);
 	err = choose_variants(skel, btf, opts, error, error_size);
-	if (err)
-		goto out;
-	skel->rodata->nr_slots = opts->nr_slots;
-	bpf_map__set_max_entries(skel->maps.cells, opts->nr_services * opts->nr_slots);
-	skel->rodata->ring_wakeup = opts->ring_size / 2;
-	bpf_map__set_autocreate(skel->maps.requests, opts->ring_size > 0);
-	if (opts->ring_size)
-		bpf_map__set_max_entries(skel->maps.requests, opts->ring_size);
-	err = exchange_bpf__load(skel);
-	if (err) {
-		explain_load_failure(err, error, error_size);
-		goto out;
+	if (!err) {
+		skel->rodata->nr_slots = opts->nr_slots;
+		bpf_map__set_max_entries(skel->maps.cells, opts->nr_services * opts->nr_slots);
+		skel->rodata->ring_wakeup = opts->ring_size / 2;
+		bpf_map__set_autocreate(skel->maps.requests, opts->ring_size > 0);
+		if (opts->ring_size)
+			bpf_map__set_max_entries(skel->maps.requests, opts->ring_size);
+		err = exchange_bpf__load(skel);
+		if (err)
+			explain_load_failure(err, error, error_size);
+		else
+			err = attach_all(skel, error, error_size);
 	}
-	err = attach_all(skel, error, error_size);
-	if (!err)
-		*ret = skel;
-out:
-	btf__free(btf);
 	if (err)
 		exchange_bpf__destroy(skel);
+	else
+		*ret = skel;
+	return err;
+}
+
+int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, char *error, size_t error_size)
+{
+	libbpf_print_fn_t print_before = programs_keep_warnings();
+	struct btf *btf = btf__load_vmlinux_btf();
+	int err = -ENOTSUP, tries = 0;
+
+	if (!btf)
+		snprintf(error, error_size, "this kernel has no type information (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF");
+	/* The verifier gives up when a signal arrives, a stop and continue too, and libbpf after five such tries of its own. */
+	while (btf && tries++ < MAX_LOADS) {
+		err = load_once(ret, btf, opts, error, error_size);
+		if (err != -EAGAIN)
+			break;
+	}
+	btf__free(btf);
 	libbpf_set_print(print_before);
 	return err;
 }

@@ -27,9 +27,14 @@ parties run -c "$scratch/conf" --quiet --record "$scratch/record" --for 20s >"$s
 run=$!
 own $run
 
+# It is not stopped while it loads its programs: a verifier in an emulator takes its time, and gives up on a signal.
+until grep -q . "$scratch/record" 2>/dev/null || ! kill -0 $run 2>/dev/null; do
+	sleep 0.2
+done
+
 # The controller is stopped for each look, so that the record cannot run ahead of it.
 looks=0
-while kill -0 $run 2>/dev/null && [ $looks -lt 40 ]; do
+while kill -0 $run 2>/dev/null && [ $looks -lt 25 ]; do
 	kill -STOP $run
 	cpus=$(cat /sys/fs/cgroup/parties/truth/cpuset.cpus.effective 2>/dev/null)
 	first=${cpus%%[-,]*}
