@@ -51,7 +51,7 @@ enum exchange_counter {
 	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server, or many messages: in no histogram */
 	EXCHANGE_LIBRARY_READ, /* reads of a service that its library measures */
 	EXCHANGE_OPAQUE,     /* connections that do not speak the protocol they should, or were not understood any more */
-	EXCHANGE_MULTIPLEXED, /* connections of many streams that were open before the attach: not measured */
+	EXCHANGE_MULTIPLEXED, /* connections of many streams, open before the attach: their first requests were missed */
 	EXCHANGE_STREAM_LOST, /* requests without a place to be remembered, or open when their connection became opaque */
 	EXCHANGE_NR_COUNTERS
 };

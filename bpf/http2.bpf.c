@@ -26,10 +26,11 @@
  * Arrival is stamped per chunk, 64 chunks per connection; when more wait unread, neighbours are merged under the
  * later time.  What waits unread is not told apart: a connection with unread bytes counts as one request in flight.
  *
- * Where the cursors are is known from a connection's beginning only.  One that is older than the attach is declared
- * (multiplexed) and not measured.  Neither is one whose bytes bypass the hooks or are not the protocol (opaque): TLS,
- * splice, sendfile or registered buffers where a header is due, an HTTP/1 upgrade, AF_UNIX, Multipath TCP.  A cursor
- * that lands on what cannot be a frame is lost, and so are the streams then open (lost).  What a send offered and the
+ * Where frames begin is known from a connection's beginning.  One that is older than the attach is declared
+ * (multiplexed), and measured once both directions have shown four frames in a row, beginning where some read or send
+ * does.  Not measured is one whose bytes bypass the hooks or are not the protocol (opaque): TLS, splice, sendfile or
+ * registered buffers where a header is due, an HTTP/1 upgrade, AF_UNIX, Multipath TCP.  A cursor that lands on what
+ * cannot be a frame is lost, and so are the streams then open (lost).  What a send offered and the
  * kernel did not take must be offered again as it was; every implementation keeps what it has framed.
  *
  * Concurrency: everything about one connection happens under its socket's lock, see struct http2_connection.
@@ -60,10 +61,10 @@ static __always_inline void begin(struct http2_connection *c, const struct tcp_s
 	c->out.next = tp->snd_una - (__u32)tp->bytes_acked;
 	if (c->in.next != tp->copied_seq || c->out.next != tp->write_seq) {
 		count(c->service, EXCHANGE_MULTIPLEXED, 1); /* it was there before us */
-		c->lost = 1;
-	} else if (bpf_map_update_elem(&alive, &c->number, &c->service, BPF_ANY)) {
-		lose_opaque(c);
+		c->in.footing = c->out.footing = FOOTING_NONE;
 	}
+	if (bpf_map_update_elem(&alive, &c->number, &c->service, BPF_ANY))
+		lose_opaque(c);
 }
 
 /* What is remembered of an observed socket whose service is measured by stream, or NULL. */
@@ -168,11 +169,12 @@ int BPF_PROG(read, struct sk_buff *skb, int size)
 	/* A look (MSG_PEEK) past the first skb, which will be read in its turn; or a message of the error queue. */
 	if (walk.w.skip >= held || walk.w.size > held - walk.w.skip)
 		return 0;
+	try_here(&c->in, walk.w.start);
 	read_on(c, walk.w.start, walk.w.start + size);
 	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &walk.bytes);
 	bpf_loop(HTTP2_MAX_STEPS, step_in, &walk, 0);
 	if (!walk.w.over)
-		stop(&walk.w, true);
+		stop(&walk.w, &c->in, true);
 	return 0;
 }
 
@@ -211,12 +213,13 @@ int BPF_PROG(send, const struct sock *const_sk, const struct msghdr *msg, const 
 	walk.now = bpf_ktime_get_ns();
 	walk.start = tcp(sk)->write_seq;
 	walk.size = offered < (__u32)size_goal ? offered : (__u32)size_goal;
+	try_here(&c->out, walk.start);
 	if ((__s32)(c->out.next + c->out.held - walk.start - walk.size) >= 0)
 		return 0; /* all payload, or offered before */
 	find_pieces(&walk, &msg->msg_iter);
 	bpf_loop(HTTP2_MAX_STEPS, step_out, &walk, 0);
 	if (!walk.over)
-		stop(&walk, true);
+		stop(&walk, &c->out, true);
 	return 0;
 }
 

@@ -9,8 +9,18 @@
 
 #include "http2.h"
 
+/* How well we know where frames begin. */
+enum http2_footing {
+	FOOTING_PREFACE, /* the connection is new: its first bytes are known */
+	FOOTING_SURE,
+	FOOTING_NONE,    /* it is older than we are: the next read or send may begin with a frame */
+	FOOTING_TRIED,   /* it did, it seems; and from here on one more for each frame since */
+	FOOTING_FOUND = FOOTING_TRIED + 4, /* sure again: bytes that are no frames do not get that far, see may_be_frame */
+};
+
 /* Where one direction of a connection has been read to. */
 struct http2_cursor {
+	__u32 footing;
 	__u32 next;       /* TCP sequence number of the next frame header */
 	__u32 stream;     /* of the frame before it, whose payload may not be through; 0: does not matter */
 	__u32 held;       /* bytes of that header seen already */
@@ -32,7 +42,6 @@ struct http2_connection {
 	__u32 service;
 	__u32 lost;       /* nonzero: not followed (any more) */
 	__u32 claimed;    /* nonzero: it is read by the service */
-	__u32 greeted;    /* bits: the preface of this direction was seen */
 	struct http2_cursor in, out;
 	__u32 last_stream; /* the highest the client has opened */
 	__u32 nr_open;
@@ -116,6 +125,15 @@ static __always_inline void lose_opaque(struct http2_connection *c)
 {
 	count(c->service, EXCHANGE_OPAQUE, 1);
 	lose(c, EXCHANGE_STREAM_LOST);
+}
+
+/* No frame is where one should be.  On a connection that was never understood, that is no loss. */
+static __always_inline void lose_footing(struct http2_connection *c, struct http2_cursor *cursor)
+{
+	if (cursor->footing < FOOTING_NONE)
+		lose_opaque(c);
+	else
+		cursor->footing = FOOTING_NONE;
 }
 
 /* ---- arrivals ---------------------------------------------------------------------------------------------------- */

@@ -35,11 +35,32 @@ static __always_inline __u32 wanted_bytes(const struct http2_cursor *cursor, __u
 	return want < have ? want : have;
 }
 
-static __always_inline void stop(struct walk *w, bool lost)
+static __always_inline void stop(struct walk *w, struct http2_cursor *cursor, bool lost)
 {
 	if (lost)
-		lose_opaque(w->c);
+		lose_footing(w->c, cursor);
 	w->over = 1;
+}
+
+/* A header on a connection that is not understood yet. */
+static __always_inline bool try_frame(struct http2_cursor *cursor, const struct frame *f)
+{
+	if (!may_be_frame(f))
+		return false;
+	cursor->next += FRAME_HEADER_SIZE + f->length;
+	if (++cursor->footing == FOOTING_FOUND)
+		cursor->footing = FOOTING_SURE;
+	return true;
+}
+
+/* Where nothing is known, a read or send begins with a frame until it proves not to. */
+static __always_inline void try_here(struct http2_cursor *cursor, __u32 start)
+{
+	if (cursor->footing != FOOTING_NONE)
+		return;
+	cursor->next = start;
+	cursor->held = 0;
+	cursor->footing = FOOTING_TRIED;
 }
 
 /* A whole header is held: the next one is where its payload ends. */
@@ -51,8 +72,10 @@ static __always_inline bool take_in(struct walk *w)
 	__u64 first, last;
 
 	c->in.held = 0;
-	if (!(c->greeted & GREETED_IN)) {
-		c->greeted |= GREETED_IN;
+	if (c->in.footing >= FOOTING_NONE)
+		return try_frame(&c->in, &f);
+	if (c->in.footing == FOOTING_PREFACE) {
+		c->in.footing = FOOTING_SURE;
 		c->in.next += PREFACE_SIZE;
 		return is_preface(c->in.header);
 	}
@@ -74,9 +97,11 @@ static __always_inline bool take_out(struct walk *w)
 	struct frame f = frame_of(c->out.header);
 
 	c->out.held = 0;
+	if (c->out.footing >= FOOTING_NONE)
+		return try_frame(&c->out, &f);
 	c->out.next += FRAME_HEADER_SIZE + f.length;
-	if (!(c->greeted & GREETED_OUT)) {
-		c->greeted |= GREETED_OUT;
+	if (c->out.footing == FOOTING_PREFACE) {
+		c->out.footing = FOOTING_SURE;
 		return f.type == FRAME_SETTINGS && is_frame(&f);
 	}
 	if (!is_frame(&f))
@@ -97,17 +122,17 @@ static long step_in(__u32 index, struct walk_in *walk)
 	__u32 held = cursor->held & 15, at = cursor->next + cursor->held - w->start, size;
 
 	if ((__s32)at < 0 || at >= w->size) {
-		stop(w, (__s32)at < 0); /* bytes before it were read past our hook: splice, zero copy */
+		stop(w, cursor, (__s32)at < 0); /* bytes before it were read past our hook: splice, zero copy */
 		return 1;
 	}
 	size = wanted_bytes(cursor, at, w->size);
 	if (size > FRAME_HEADER_SIZE || bpf_dynptr_read(cursor->header + held, size, &walk->bytes, w->skip + at, 0)) {
-		stop(w, true);
+		stop(w, cursor, true);
 		return 1;
 	}
 	cursor->held += size;
 	if (cursor->held == FRAME_HEADER_SIZE && !take_in(w)) {
-		stop(w, true);
+		stop(w, cursor, true);
 		return 1;
 	}
 	return 0;
@@ -134,24 +159,24 @@ static long step_out(__u32 index, struct walk *w)
 	__u32 held = cursor->held & 15, at = cursor->next + cursor->held - w->start, size;
 
 	if ((__s32)at < 0 || at >= w->size) {
-		stop(w, (__s32)at < 0);
+		stop(w, cursor, (__s32)at < 0);
 		return 1;
 	}
 	if (at >= w->to) {
 		if (next_piece(w))
 			return 0;
-		stop(w, true);
+		stop(w, cursor, true);
 		return 1;
 	}
 	size = wanted_bytes(cursor, at, w->to < w->size ? w->to : w->size);
 	from = (void *)(w->base + (at - w->from));
 	if (size > FRAME_HEADER_SIZE || bpf_probe_read_user(cursor->header + held, size, from)) {
-		stop(w, true);
+		stop(w, cursor, true);
 		return 1;
 	}
 	cursor->held += size;
 	if (cursor->held == FRAME_HEADER_SIZE && !take_out(w)) {
-		stop(w, true);
+		stop(w, cursor, true);
 		return 1;
 	}
 	return 0;
