@@ -40,7 +40,7 @@ struct {
 
 const volatile __u32 nr_slots = 1; /* a power of two */
 
-/* An index into arrays of services that every verifier believes; a service in socket storage is below the limit anyway. */
+/* An index into arrays of services that every verifier believes; a service in a map is below the limit anyway. */
 #define SERVICE_INDEX(service) ((service) & (EXCHANGE_MAX_SERVICES - 1))
 _Static_assert((EXCHANGE_MAX_SERVICES & (EXCHANGE_MAX_SERVICES - 1)) == 0, "SERVICE_INDEX masks");
 

@@ -13,22 +13,23 @@
  * The constructor runs in the thread that read the socket, so arrival is that of what the thread read last: its first
  * byte for total and residency, its last byte for owed, which differ when one read takes several requests.  The read
  * that brings the request's end moves the start of owed, so a slow uploader owns no time of the server's.  Another
- * thread may be asked to work on what one has read; then the stamp is too old (GRPC_READ_NS), the constructor stands in,
- * and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes waiting: at
- * most one for each connection, and one that is none when pings and window updates pile up before a server that sleeps.
+ * thread may be asked to work on what one has read; then the stamp is too old (GRPC_READ_NS), the constructor stands
+ * in, and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes
+ * waiting: at most one for each connection, and one that is none when pings and window updates pile up before a server
+ * that sleeps.
  *
  * A call is its stream object in its process.  Addresses are used again at once, so an entry goes with its end.  The
  * client's streams of the same process have no server_data and get no entry.  Newer gRPC returns an object from the
  * closing function, which moves all arguments one register up: whichever of the two is a stream of ours is it.
  *
  * Streams of messages.  A unary call makes its stream writable three times; who does it more often, or goes on for more
- * than long_ns after the first time, is no single request and answer.  It is counted once (long_lived), in no latency and
- * not in flight.  The probe for this is placed when a sweep meets a call that is a tenth of a second old: streams that are
- * over by then are requests, and who is fast pays nothing.  From then on all pay 4 us more per call, and a long answer
- * that its reader stops with flow control more than three times is a stream to us.
+ * than long_ns after the first time, is no single request and answer.  It is counted once (long_lived), in no latency
+ * and not in flight.  The probe for this is placed when a sweep meets a call that is a tenth of a second old: streams
+ * that are over by then are requests, and who is fast pays nothing.  From then on all pay 4 us more per call, and a
+ * long answer that its reader stops with flow control more than three times is a stream to us.
  *
- * Cost: 4 us of the server's CPU per call, measured with a call and nothing else in a loop: three hits of 0.9 us for the
- * trap and 0.4 us for the program.  A client on the same machine that maps the same file pays the traps.
+ * Cost: 4 us of the server's CPU per call, measured with a call and nothing else in a loop: three hits, each 0.9 us for
+ * the trap and 0.4 us for the program.  A client on the same machine that maps the same file pays the traps.
  *
  * What it cannot see: calls that were in flight when the probes came; requests that wait in a connection behind one
  * being read; gRPC in Go and Java, which have no such functions, and in Python, whose extension has it without symbols.

@@ -35,9 +35,10 @@ enum ebee_lifecycle {
 	EBEE_EXCHANGE,   /* when its answer is: at the next request, at the close, or once no write came for settle_ns */
 	EBEE_CONNECTION, /* with its connection: for clients that make one per request, whatever handshakes it has */
 	/*
-	 * When gRPC's C++ core closes its stream for writing: probes in the processes tell calls apart that share a connection.
-	 * Latencies begin at the arrival of what the thread had just read; residency ends when the stream is made.  A service
-	 * known by port needs its pids, too.  Calls with many messages are no requests (nr_long_lived).
+	 * When gRPC's C++ core closes its stream for writing: probes in the processes tell calls apart that share a
+	 * connection.  Latencies begin at the arrival of what the thread had just read; residency ends when the stream is
+	 * made.  Calls with many messages are no requests (nr_long_lived).  A service known by port needs its pids, too.
+	 * Only root may place probes.
 	 */
 	EBEE_GRPC,
 	/*

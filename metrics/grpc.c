@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grpc.c - port: user-space probes on gRPC's C++ core, by file.  What they measure is grpc.bpf.c's, symbols symbols.c's.
+ * grpc.c - port: user-space probes on gRPC's C++ core, by file.  What they measure is in grpc.bpf.c.
  */
 #include "grpc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -32,8 +32,8 @@ enum { LINE_SIZE = 4096 + 128, NAME_SIZE = 256 };
 
 /* A file that some process maps with the right to execute, looked at once. */
 struct file {
-	char id[48];                    /* device and inode, as /proc/PID/maps writes them */
-	int fd;                         /* -1: not gRPC */
+	struct stat id;
+	int fd;                         /* keeps the inode from being another file's; -1: not gRPC */
 	uint64_t offsets[NR_PREFIXES];
 	uint64_t services;              /* a bit for each that uses it */
 	struct bpf_link *made, *closed; /* there while services is not 0 */
@@ -51,7 +51,6 @@ struct grpc {
 
 /* An executable mapping of a file. */
 struct mapping {
-	char id[48];
 	char path[64];        /* opens the file */
 	char name[NAME_SIZE]; /* for people */
 };
@@ -195,26 +194,42 @@ static void count_writes(struct grpc *g)
 	libbpf_set_print(print_before);
 }
 
-/* A file seen for the first time is looked into.  NULL: no memory to remember it. */
-static struct file *file_of(struct grpc *g, const struct mapping *m)
+/* What it was when it was looked into: an inode of a file we do not hold open may come back as another. */
+static bool is_as_known(const struct file *file, const struct stat *now)
 {
-	struct file *file;
-	size_t i;
+	return file->fd >= 0 || (file->id.st_size == now->st_size && file->id.st_mtim.tv_sec == now->st_mtim.tv_sec &&
+				 file->id.st_mtim.tv_nsec == now->st_mtim.tv_nsec);
+}
 
-	for (i = 0; i < g->nr_files; i++)
-		if (!strcmp(g->files[i].id, m->id))
-			return &g->files[i];
-	file = realloc(g->files, (g->nr_files + 1) * sizeof(*file));
-	if (!file)
-		return NULL;
-	g->files = file;
-	file += g->nr_files++;
-	*file = (struct file){ .fd = -1 };
-	memcpy(file->id, m->id, sizeof(file->id));
-	/* What cannot be read has no symbols. */
-	symbols_find(m->path, prefixes, NR_PREFIXES, file->offsets);
+static void look_into(struct file *file, const struct stat *id, const char *path)
+{
+	*file = (struct file){ .id = *id, .fd = -1 };
+	symbols_find(path, prefixes, NR_PREFIXES, file->offsets); /* what cannot be read has no symbols */
 	if ((file->offsets[MADE] || file->offsets[MADE_BASE]) && file->offsets[CLOSED])
-		file->fd = open(m->path, O_RDONLY | O_CLOEXEC);
+		file->fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* NULL and errno: it is gone, we may not look, or there is no memory to remember it. */
+static struct file *file_of(struct grpc *g, const char *path)
+{
+	struct file *file, *files;
+	struct stat id;
+
+	if (stat(path, &id))
+		return NULL;
+	for (file = g->files; file < g->files + g->nr_files; file++) {
+		if (file->id.st_dev != id.st_dev || file->id.st_ino != id.st_ino)
+			continue;
+		if (!is_as_known(file, &id))
+			look_into(file, &id, path);
+		return file;
+	}
+	files = realloc(g->files, (g->nr_files + 1) * sizeof(*files));
+	if (!files)
+		return NULL;
+	g->files = files;
+	file = &files[g->nr_files++];
+	look_into(file, &id, path);
 	return file;
 }
 
@@ -222,14 +237,13 @@ static struct file *file_of(struct grpc *g, const struct mapping *m)
 static bool parse_mapping(const char *line, __u32 pid, struct mapping *ret)
 {
 	unsigned long start, end;
-	char rights[8], device[16];
-	uint64_t inode;
+	unsigned long long inode;
+	char rights[8];
 	int at = 0;
 
-	if (sscanf(line, "%lx-%lx %7s %*x %15s %" SCNu64 " %n", &start, &end, rights, device, &inode, &at) != 5 || !at ||
+	if (sscanf(line, "%lx-%lx %7s %*x %*s %llu %n", &start, &end, rights, &inode, &at) != 4 || !at ||
 	    rights[2] != 'x' || !inode)
 		return false;
-	snprintf(ret->id, sizeof(ret->id), "%s %" PRIu64, device, inode);
 	/* By the mapping: right in other mount namespaces, and when the file was replaced since. */
 	snprintf(ret->path, sizeof(ret->path), "/proc/%u/map_files/%lx-%lx", pid, start, end);
 	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(line + at, "\n"), line + at);
@@ -237,8 +251,8 @@ static bool parse_mapping(const char *line, __u32 pid, struct mapping *ret)
 }
 
 /*
- * Puts probes on what a process has mapped.  1: there are some now; 0: nothing has the symbols, and `blame` names the file
- * that should (gRPC is in its name, or else it is the program), "" when the process is over.
+ * Puts probes on what a process has mapped.  1: there are some now; 0: nothing has the symbols, and `blame` names the
+ * file that should (gRPC is in its name, or else it is the program), "" when the process is over.
  */
 static int attach_process(struct grpc *g, __u32 pid, unsigned int service, char blame[NAME_SIZE])
 {
@@ -260,7 +274,9 @@ static int attach_process(struct grpc *g, __u32 pid, unsigned int service, char 
 			continue;
 		if (!blame[0] || strstr(m.name, "grpc"))
 			memcpy(blame, m.name, NAME_SIZE);
-		file = file_of(g, &m);
+		file = file_of(g, m.path);
+		if (!file && (errno == EPERM || errno == EACCES))
+			found = -errno;
 		if (!file || file->fd < 0)
 			continue;
 		if (!file->services)
@@ -280,14 +296,16 @@ int grpc_attach(struct grpc *g, char *error, size_t error_size)
 	uint64_t lacking = 0;
 	void *at = NULL;
 
-	for (; !bpf_map_get_next_key(g->processes_fd, at, &pid); at = &pid) {
+	/* A process that ends meanwhile makes the walk start again, so it is the count that ends it. */
+	for (int i = 0; i < 2 * EXCHANGE_MAX_PROCESSES && !bpf_map_get_next_key(g->processes_fd, at, &pid); i++, at = &pid) {
 		int err;
 
 		if (bpf_map_lookup_elem(g->processes_fd, &pid, &service) || !(g->services & bit(service)))
 			continue;
 		err = attach_process(g, pid, service, blame);
 		if (err < 0) {
-			snprintf(error, error_size, "%s: probes were refused: %s; only root may place them", blame, strerror(-err));
+			snprintf(error, error_size, "%s: probes were refused: %s; only root may place them", blame,
+				 strerror(-err));
 			return err == -EACCES ? -EPERM : err;
 		}
 		if (err) {
@@ -302,8 +320,8 @@ int grpc_attach(struct grpc *g, char *error, size_t error_size)
 		count_writes(g); /* of files that are new */
 	if (!(lacking & ~g->attached))
 		return 0;
-	snprintf(error, error_size, "%s (process %u): no symbol of gRPC's C++ core in it or its libraries; stripped, or not written with it",
-		 name, blamed);
+	snprintf(error, error_size, "%s (process %u): no symbol of gRPC's C++ core in it or its libraries; "
+		 "stripped, or not written with it", name, blamed);
 	return -ENOTSUP;
 }
 

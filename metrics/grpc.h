@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * grpc.h - calls of services that use gRPC's C++ core: which files their processes map, probes on them, what is in flight.
+ * grpc.h - calls of services that use gRPC's C++ core: which files their processes map, probes on them, what is in
+ * flight.
  *
  * Probes sit on files, one pair per file whoever maps it, and leave with the last service that uses it.
  */
