@@ -251,7 +251,8 @@ int find_tcp(struct bpf_iter__tcp *ctx)
 		return 0;
 	port = port_of(skc);
 	service = bpf_map_lookup_elem(&ports, &port);
-	if (!service && is_open(state) && !((struct sock *)tp)->sk_socket)
+	/* Not in a file table: a connection that nobody has accepted, and what a Multipath TCP listener listens with. */
+	if (!service && (is_open(state) ? !((struct sock *)tp)->sk_socket : is_subflow(tp)))
 		service = bpf_map_lookup_elem(&listeners, &port);
 	if (service)
 		mark(tp, *service);

@@ -89,6 +89,12 @@ static __always_inline struct exchange *find(struct sock *sk, bool reading)
 	return x && x->owner != OWNER_FOREIGN && !by_stream(x->service) ? x : NULL;
 }
 
+/* Of Multipath TCP. */
+static __always_inline bool is_subflow(const struct tcp_sock *tp)
+{
+	return bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp;
+}
+
 static __always_inline int on_arrival(struct sock *sk)
 {
 	struct tcp_sock *tp;
@@ -104,8 +110,8 @@ static __always_inline int on_arrival(struct sock *sk)
 	tp = bpf_skc_to_tcp_sock(sk);
 	now = bpf_ktime_get_ns();
 	if (tp) {
-		if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
-			return 0; /* a subflow; its connection is stamped, too */
+		if (is_subflow(tp))
+			return 0; /* its connection is stamped, too */
 		end = stream_end(sk, tp);
 		if (end == tp->copied_seq)
 			return 0; /* a FIN alone */

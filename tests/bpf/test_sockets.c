@@ -293,6 +293,13 @@ static void multipath_tcp_is_measured_on_the_connection_not_its_subflows(void **
 	assert_int_equal(info.nr_in_flight, 0);
 	assert_about_5ms();
 	close(fd);
+	/* A client without it: the connection is a plain one, from the listener underneath. */
+	fd = connect_to(ntohs(address.sin_port));
+	exchange_many(fd, 20);
+	read_window();
+	assert_int_equal(info.nr_completed, 20);
+	assert_about_5ms();
+	close(fd);
 	close(listener);
 	forget(pid);
 }
