@@ -45,6 +45,7 @@ enum exchange_counter {
 	EXCHANGE_UNSEEN_WRITE, /* the answer was written past our hook: it ends when the next request arrived */
 	EXCHANGE_UNSEEN_READ, /* the request was read past our hook (splice, zero copy): residency unknown, counted as 0 */
 	EXCHANGE_BUFFERED,   /* more than EXCHANGE_BUFFERED_BYTES of the answer waited in our buffers when it ended */
+	EXCHANGE_DATAGRAM,   /* read from UDP: one socket serves all clients, so nothing pairs */
 	EXCHANGE_BLOCKED,    /* exchanges from which a peer's time was taken off */
 	EXCHANGE_DROPPED,    /* the ring was full: missing from the per-request interface, never from the histograms */
 	EXCHANGE_AMENDED,    /* the sweep had ended it when more of the answer came: its sample moved to the true end */

@@ -77,7 +77,18 @@ static __always_inline struct exchange *find_unix(struct sock *sk, bool reading)
 	return service ? mark_unix(sk, *service) : NULL;
 }
 
-/* The exchange of an observed socket whose requests are counted here, or NULL: after one or two tests on nearly every socket of a machine. */
+/* UDP is declared, not measured. */
+static __always_inline void count_datagram(void)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32, *service = bpf_map_lookup_elem(&processes, &tgid);
+	struct exchange_cell *cell = service ? cell_of(*service) : NULL;
+
+	if (cell)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_DATAGRAM], 1);
+}
+
+/* The exchange of an observed socket whose requests are counted here, or NULL: after two or three tests on nearly every
+ * socket of a machine. */
 static __always_inline struct exchange *find(struct sock *sk, bool reading)
 {
 	struct exchange *x = NULL;
@@ -86,6 +97,8 @@ static __always_inline struct exchange *find(struct sock *sk, bool reading)
 		x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
 	else if (sk->__sk_common.skc_family == AF_UNIX && (reading || unix_seen))
 		x = find_unix(sk, reading);
+	else if (reading && sk->sk_protocol == IPPROTO_UDP)
+		count_datagram();
 	return x && x->owner != OWNER_FOREIGN && !by_stream(x->service) ? x : NULL;
 }
 

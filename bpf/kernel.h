@@ -27,7 +27,7 @@ enum {
 	TCP_CLOSING = 11,
 };
 
-enum { AF_UNIX = 1, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
+enum { AF_UNIX = 1, IPPROTO_TCP = 6, IPPROTO_UDP = 17, IPPROTO_MPTCP = 262 };
 enum iter_type { ITER_UBUF, ITER_IOVEC };
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, SOCK_NOSPACE = 2, EAGAIN = 11 };
 

@@ -120,6 +120,7 @@ static const struct { const char *name; size_t offset; } uncovered[] = {
 	{ "unseen_write", offsetof(struct ebee_coverage, nr_unseen_write) },
 	{ "unseen_read", offsetof(struct ebee_coverage, nr_unseen_read) },
 	{ "buffered", offsetof(struct ebee_coverage, nr_buffered) },
+	{ "datagram", offsetof(struct ebee_coverage, nr_datagram) },
 	{ "blocked", offsetof(struct ebee_coverage, nr_blocked) },
 	{ "amended", offsetof(struct ebee_coverage, nr_amended) },
 	{ "long_lived", offsetof(struct ebee_coverage, nr_long_lived) },

@@ -351,6 +351,7 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_unseen_write = delta[EXCHANGE_UNSEEN_WRITE],
 			.nr_unseen_read = delta[EXCHANGE_UNSEEN_READ],
 			.nr_buffered = delta[EXCHANGE_BUFFERED],
+			.nr_datagram = delta[EXCHANGE_DATAGRAM],
 			.nr_blocked = delta[EXCHANGE_BLOCKED],
 			.nr_amended = delta[EXCHANGE_AMENDED],
 			.nr_long_lived = delta[EXCHANGE_LONG_LIVED],

@@ -117,6 +117,7 @@ struct ebee_coverage {
 	uint64_t nr_unseen_write; /* the answer bypassed the hook: ended when the next request arrived */
 	uint64_t nr_unseen_read;  /* the request bypassed the hook (splice, zero copy): residency unknown */
 	uint64_t nr_buffered;     /* more than 1 MiB of the answer was handed over and not delivered when it ended */
+	uint64_t nr_datagram;     /* read from UDP, where nothing pairs */
 	uint64_t nr_blocked;      /* a peer's time was taken off */
 	uint64_t nr_amended;      /* had settled when more of the answer came: the sample was moved to its true end */
 	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns, or many messages: in no latency */

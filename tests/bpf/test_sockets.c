@@ -262,6 +262,44 @@ static void a_request_read_by_splice_is_found_by_its_answer(void **state)
 	forget(pid);
 }
 
+static void datagrams_are_declared(void **state)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int server = socket(AF_INET, SOCK_DGRAM, 0), client = socket(AF_INET, SOCK_DGRAM, 0);
+	char buf[MESSAGE] = "datagram";
+	pid_t pid;
+
+	(void)state;
+	NEEDS_BPF();
+	if (strstr(ebee_features(ebee), "read=fexit")) {
+		print_message("# reads of UDP are seen by the tracepoints of 6.4 only\n");
+		skip();
+	}
+	assert_int_equal(bind(server, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(getsockname(server, (struct sockaddr *)&address, &size), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			ssize_t n = recvfrom(server, buf, MESSAGE, 0, (struct sockaddr *)&address, &size);
+
+			sendto(server, buf, (size_t)n, 0, (struct sockaddr *)&address, size);
+		}
+	}
+	observe(pid);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(sendto(client, buf, MESSAGE, 0, (struct sockaddr *)&address, size), MESSAGE);
+		assert_int_equal(recv(client, buf, MESSAGE, 0), MESSAGE);
+	}
+	read_window();
+	assert_int_equal(info.nr_completed, 0);
+	assert_int_equal(info.coverage.nr_datagram, 10);
+	close(client);
+	close(server);
+	forget(pid);
+}
+
 static void multipath_tcp_is_measured_on_the_connection_not_its_subflows(void **state)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -322,6 +360,7 @@ int main(void)
 		cmocka_unit_test(a_unix_server_that_closes_first_loses_nothing),
 		cmocka_unit_test(a_unix_clients_own_side_is_not_a_service),
 		cmocka_unit_test(a_request_read_by_splice_is_found_by_its_answer),
+		cmocka_unit_test(datagrams_are_declared),
 		cmocka_unit_test(multipath_tcp_is_measured_on_the_connection_not_its_subflows),
 	};
 
