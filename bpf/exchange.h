@@ -51,9 +51,9 @@ enum exchange_counter {
 	EXCHANGE_AMENDED,    /* the sweep had ended it when more of the answer came: its sample moved to the true end */
 	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server, or many messages: in no histogram */
 	EXCHANGE_LIBRARY_READ, /* reads of a service that its library measures */
-	EXCHANGE_OPAQUE,     /* connections that do not speak the protocol they should, or were not understood any more */
-	EXCHANGE_MULTIPLEXED, /* connections of many streams, open before the attach: their first requests were missed */
-	EXCHANGE_STREAM_LOST, /* requests without a place to be remembered, or open when their connection became opaque */
+	EXCHANGE_OPAQUE,     /* connections that speak something else, or were not understood any more */
+	EXCHANGE_MULTIPLEXED, /* connections of many streams, open before the attach: first requests were missed */
+	EXCHANGE_STREAM_LOST, /* requests that could not be remembered, or open when their connection became opaque */
 	EXCHANGE_NR_COUNTERS
 };
 

@@ -69,10 +69,8 @@ static __always_inline bool is_frame(const struct frame *f)
 	}
 }
 
-/*
- * The same where nothing is known yet.  Text fails by its length, zeros by their stream; of random bytes one in 10^4 passes,
- * and then the next one must, at the end of its payload.
- */
+/* The same where nothing is known yet.  Text fails by its length, zeros by their stream; of random bytes one in 10^4
+ * passes, and then the next one must, at the end of its payload. */
 static __always_inline bool may_be_frame(const struct frame *f)
 {
 	return f->length <= FRAME_LARGE && f->type <= FRAME_CONTINUATION && is_frame(f);

@@ -15,7 +15,7 @@ enum http2_footing {
 	FOOTING_SURE,
 	FOOTING_NONE,    /* it is older than we are: the next read or send may begin with a frame */
 	FOOTING_TRIED,   /* it did, it seems; and from here on one more for each frame since */
-	FOOTING_FOUND = FOOTING_TRIED + 4, /* sure again: bytes that are no frames do not get that far, see may_be_frame */
+	FOOTING_FOUND = FOOTING_TRIED + 4, /* sure again: what are no frames does not get that far, see may_be_frame */
 };
 
 /* Where one direction of a connection has been read to. */
@@ -38,7 +38,7 @@ struct http2_stamp {
  * no thread owns the socket, reads and sends as that owner.  The sweep only looks.
  */
 struct http2_connection {
-	__u64 number;     /* 0: never looked at */
+	__u64 number;     /* no other connection has it; 0: not TCP */
 	__u32 service;
 	__u32 lost;       /* nonzero: not followed (any more) */
 	__u32 claimed;    /* nonzero: it is read by the service */

@@ -27,7 +27,7 @@ struct walk {
 	__u64 pieces, pieces_end; /* addresses as plain numbers: a pointer that moves is a new state to the verifier */
 };
 
-/* How many bytes to take in, and where they are; 0: nothing more in this piece. */
+/* How many bytes of the header to take in, of those at `at` up to `to`. */
 static __always_inline __u32 wanted_bytes(const struct http2_cursor *cursor, __u32 at, __u32 to)
 {
 	__u32 want = FRAME_HEADER_SIZE - cursor->held, have = to - at;

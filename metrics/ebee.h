@@ -42,8 +42,8 @@ enum ebee_lifecycle {
 	 */
 	EBEE_GRPC,
 	/*
-	 * When the last frame of its stream is handed to the kernel: for HTTP/2 without TLS, whatever serves it.  On connections
-	 * opened before ebee_set_lifecycle the first requests are missed (nr_multiplexed).  Needs Linux 6.16.
+	 * When the last frame of its stream is handed to the kernel: for HTTP/2 without TLS, whatever serves it.  On
+	 * connections opened before ebee_set_lifecycle the first requests are missed (nr_multiplexed).  Needs Linux 6.16.
 	 */
 	EBEE_HTTP2,
 	EBEE_NR_LIFECYCLES
@@ -123,7 +123,7 @@ struct ebee_coverage {
 	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns, or many messages: in no latency */
 	uint64_t nr_missed;       /* connections and calls that could not be followed, since ebee_open */
 	uint64_t nr_unprobed;     /* EBEE_GRPC: reads, while no probe of the service was ever hit: another library serves */
-	uint64_t nr_opaque;       /* EBEE_HTTP2: connections that speak something else, or could not be followed any more */
+	uint64_t nr_opaque;       /* EBEE_HTTP2: connections that speak something else, or could not be followed on */
 	uint64_t nr_multiplexed;  /* EBEE_HTTP2: connections that were there before: their first requests were missed */
 	uint64_t nr_lost;         /* EBEE_HTTP2: requests begun whose end will not be seen: no room, or opaque since */
 };
