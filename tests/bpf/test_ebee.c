@@ -506,7 +506,7 @@ static void serve_after_a_greeting(int fd)
 
 	/* A handshake as HTTP/2 and TLS have it: both sides speak before the request is answered. */
 	if (write_all(fd, "greeting.......", MESSAGE) && read_all(fd, buf, MESSAGE) && write_all(fd, buf, MESSAGE) && read_all(fd, buf, MESSAGE)) {
-		sleep_us(60000);
+		sleep_us(300000); /* long beside a busy machine's delays */
 		write_all(fd, buf, MESSAGE);
 	}
 }
@@ -522,7 +522,7 @@ static void per_connection_a_handshake_is_part_of_the_request(void **state)
 	NEEDS_BPF();
 	observe_start(&o, serve_after_a_greeting);
 	assert_int_equal(ebee_set_lifecycle(ebee, next_service - 1, EBEE_CONNECTION), 0);
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 3; i++) {
 		int fd = connect_to(o.port);
 
 		start = clock_us();
@@ -538,8 +538,8 @@ static void per_connection_a_handshake_is_part_of_the_request(void **state)
 		observe_read(&o);
 		assert_int_equal(o.info.nr_completed, 1);
 		assert_int_equal(o.info.nr_in_flight, 0);
-		assert_between_us(percentile_us(&o, EBEE_OWED, 1000), 60000, elapsed);
-		assert_between_us(percentile_us(&o, EBEE_TOTAL, 1000), 60000, elapsed);
+		assert_between_us(percentile_us(&o, EBEE_OWED, 1000), 300000, elapsed);
+		assert_between_us(percentile_us(&o, EBEE_TOTAL, 1000), 300000, elapsed);
 		assert_int_equal(o.info.coverage.nr_unmatched, 0);
 	}
 	observe_stop(&o);
