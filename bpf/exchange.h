@@ -16,6 +16,7 @@ enum {
 	EXCHANGE_MAX_PORTS = 4096,
 	EXCHANGE_MAX_UNIX = 16384, /* AF_UNIX connections, those that closed within a minute included */
 	EXCHANGE_NO_REQUEST_BYTES = 32, /* HTTP/2: a call needs two frames with contents; pings and window updates are shorter */
+	EXCHANGE_LARGE_SEND = 256 << 10, /* a send of that many bytes may wait for the peer inside; buffers grow to megabytes */
 	EXCHANGE_BUFFERED_BYTES = 1 << 20, /* handed over and not delivered yet: worth declaring */
 };
 

@@ -382,7 +382,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	whole = per_connection(x->service);
 	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
 	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
-	large = ret > sk->sk_sndbuf;
+	large = ret >= EXCHANGE_LARGE_SEND;
 	sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
 
 	bpf_spin_lock(&x->lock);

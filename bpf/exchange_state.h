@@ -103,7 +103,7 @@ __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
 struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 /* Nonzero: something on a socket of the service may be open.  Set by programs, cleared before a sweep. */
 __u32 pending[EXCHANGE_MAX_SERVICES];
-/* Set when one send was larger than its socket's buffer: only then can a send wait long inside, and only the hook at its
+/* Set when one send was large: only then can a send wait long inside, and only the hook at its
  * beginning can tell.  User space attaches that hook. */
 __u32 wants_send_entry;
 __u32 unix_seen; /* nonzero: some service listens on AF_UNIX */

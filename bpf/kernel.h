@@ -67,7 +67,6 @@ struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
-	int sk_sndbuf;
 	__u16 sk_protocol;
 	atomic_t sk_drops;
 };
