@@ -12,19 +12,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "bpf/handle.h"
 #include "bpf/server.h"
-#include "ebee.h"
-
-static struct ebee *ebee;
-static char error[256];
-
-#define NEEDS_BPF()                                                                                                    \
-	do {                                                                                                           \
-		if (!ebee) {                                                                                           \
-			print_message("# %s\n", error);                                                                \
-			skip();                                                                                        \
-		}                                                                                                      \
-	} while (0)
 
 /* ---- a library --------------------------------------------------------------------------------------------------- */
 
@@ -164,15 +153,7 @@ static inline int open_library(void **state)
 	const struct ebee_opts opts = { .sz = sizeof(opts), .long_ns = 1000000000 };
 
 	(void)state;
-	ebee_open(&ebee, &opts, error, sizeof(error));
-	return 0;
-}
-
-static inline int close_library(void **state)
-{
-	(void)state;
-	ebee_close(ebee);
-	return 0;
+	return open_handle_with(&opts);
 }
 
 #endif

@@ -256,5 +256,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, open_library, close_library);
+	return cmocka_run_group_tests(tests, open_library, close_handle);
 }

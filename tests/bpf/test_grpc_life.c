@@ -382,5 +382,5 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, open_library, close_library);
+	return cmocka_run_group_tests(tests, open_library, close_handle);
 }
