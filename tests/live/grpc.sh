@@ -81,7 +81,8 @@ load waiting --protocol grpc --to 127.0.0.1:21522 --requests 200 --rate 2000 --c
 watched waiting
 end "$server"
 tap_is "$(field requests "$scratch/waiting.observe")" 200 'waiting: exactly the 200 calls'
-at_least "$(field p50_us "$scratch/waiting.observe")" "$(field p50_us "$scratch/waiting.load")" 0.5 \
+# By the tail, which is steered on: the middle of a burst also waits in the client's own channels, where nobody sees it.
+at_least "$(field p99_us "$scratch/waiting.observe")" "$(field p99_us "$scratch/waiting.load")" 0.5 \
 	'waiting: most of what the client waited is seen'
 at_most "$(field p99_us "$scratch/waiting.observe")" "$(field p99_us "$scratch/waiting.load")" \
 	'waiting: p99 is at most what the client saw'
