@@ -81,7 +81,7 @@ load waiting --protocol grpc --to 127.0.0.1:21522 --requests 200 --rate 2000 --c
 watched waiting
 end "$server"
 tap_is "$(field requests "$scratch/waiting.observe")" 200 'waiting: exactly the 200 calls'
-# By the tail, which is steered on: the middle of a burst also waits in the client's own channels, where nobody sees it.
+# By the tail, which is steered on.  Why the median of a burst is seen by less than half now and then is not understood.
 at_least "$(field p99_us "$scratch/waiting.observe")" "$(field p99_us "$scratch/waiting.load")" 0.5 \
 	'waiting: most of what the client waited is seen'
 at_most "$(field p99_us "$scratch/waiting.observe")" "$(field p99_us "$scratch/waiting.load")" \
