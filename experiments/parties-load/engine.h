@@ -22,7 +22,7 @@ struct engine {
 	void (*close)(void *ctx);
 };
 
-/* memcached, http, truth: one epoll loop.  Negative errno. */
+/* memcached, redis, http, truth: one epoll loop.  Negative errno. */
 int tcp_open(struct engine *ret, const struct options *o, struct meter *meter);
 /* grpc: the C core of gRPC. */
 int rpc_open(struct engine *ret, const struct options *o, struct meter *meter);

@@ -19,7 +19,7 @@ static const char usage[] =
 	"An open loop: requests leave when the schedule says so, and latency counts from that instant.\n"
 	"Prints a JSON object per interval and a last one with \"summary\": true.\n"
 	"\n"
-	"  --protocol P         memcached, http, grpc (hotel-search) or truth (truth-server)\n"
+	"  --protocol P         memcached, redis, http, grpc (hotel-search) or truth (truth-server)\n"
 	"  --to HOST:PORT       where the service listens\n"
 	"  --url URL            the same for http: http://HOST[:PORT]/path\n"
 	"  --connections N      keep-alive connections, or with --close most at once (default 16, --close 1024)\n"
@@ -38,9 +38,9 @@ static const char usage[] =
 	"  --target DUR         latency from which a request counts as late\n"
 	"  --interval DUR       length of an interval (default 1s)\n"
 	"  --seed N             of arrivals and contents (default 1)\n"
-	"  --get PCT            memcached: share of get, the rest is set (default 90)\n"
-	"  --keys N             memcached: different keys (default 10000)\n"
-	"  --value BYTES        memcached: size of values (default 100)\n"
+	"  --get PCT            memcached, redis: share of get, the rest is set (default 90)\n"
+	"  --keys N             memcached, redis: different keys (default 10000)\n"
+	"  --value BYTES        memcached, redis: size of values (default 100)\n"
 	"  --service-us LIST    truth: US, LOW..HIGH (uniform) or exp:MEAN (default 1000..5000)\n"
 	"  --help               this text\n"
 	"\n"
@@ -204,7 +204,7 @@ static int parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *ret
 /* One option into *o; nonzero when its argument is bad. */
 static int take_option(int c, const char *arg, struct options *o)
 {
-	static const char *const protocols[] = { "memcached", "http", "grpc", "truth", NULL };
+	static const char *const protocols[] = { "memcached", "redis", "http", "grpc", "truth", NULL };
 	static const char *const spacings[] = { "fixed", "poisson", NULL };
 	unsigned int word;
 	int err = 0;

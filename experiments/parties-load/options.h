@@ -11,7 +11,7 @@
 
 #include "experiments/common/profile.h"
 
-enum load_protocol { LOAD_MEMCACHED, LOAD_HTTP, LOAD_GRPC, LOAD_TRUTH, LOAD_NR_PROTOCOLS };
+enum load_protocol { LOAD_MEMCACHED, LOAD_REDIS, LOAD_HTTP, LOAD_GRPC, LOAD_TRUTH, LOAD_NR_PROTOCOLS };
 
 enum { OPTIONS_MAX_CONNECTIONS = 16384, OPTIONS_MAX_VALUE = 65536, OPTIONS_PATH_SIZE = 1024, OPTIONS_HOST_SIZE = 256 };
 
@@ -37,7 +37,7 @@ struct options {
 	bool calibrate;
 	uint64_t step_ns;
 
-	uint32_t get_percent, nr_keys, value_size;      /* memcached */
+	uint32_t get_percent, nr_keys, value_size;      /* memcached, redis */
 	uint32_t service_low_us, service_high_us;       /* truth; both the mean when exponential */
 	bool service_exponential;
 };

@@ -22,6 +22,19 @@ static size_t build_memcached(const struct options *o, unsigned short rng[3], ch
 	return (size_t)n + o->value_size + 2;
 }
 
+static size_t build_redis(const struct options *o, unsigned short rng[3], char *buf)
+{
+	char key[32];
+	int key_size = sprintf(key, "key-%u", (unsigned int)(erand48(rng) * o->nr_keys)), n;
+
+	if (erand48(rng) * 100 < o->get_percent)
+		return (size_t)sprintf(buf, "*2\r\n$3\r\nGET\r\n$%d\r\n%s\r\n", key_size, key);
+	n = sprintf(buf, "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%u\r\n", key_size, key, o->value_size);
+	memset(buf + n, 'v', o->value_size);
+	memcpy(buf + n + o->value_size, "\r\n", 2);
+	return (size_t)n + o->value_size + 2;
+}
+
 static size_t build_http(const struct options *o, char *buf)
 {
 	return (size_t)sprintf(buf, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", o->path, o->host,
@@ -43,6 +56,8 @@ size_t request_build(const struct options *o, unsigned short rng[3], char *buf)
 {
 	if (o->protocol == LOAD_MEMCACHED)
 		return build_memcached(o, rng, buf);
+	if (o->protocol == LOAD_REDIS)
+		return build_redis(o, rng, buf);
 	if (o->protocol == LOAD_HTTP)
 		return build_http(o, buf);
 	return build_truth(o, rng, buf);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * response.c - the ends of memcached, HTTP/1 and truth-server responses.  Pure: bytes in, state out; reads no socket.
+ * response.c - the ends of memcached, redis (RESP), HTTP/1 and truth-server responses.  Pure: bytes in, state out; reads no socket.
  */
 #include "response.h"
 
@@ -52,6 +52,32 @@ static int memcached_line(struct response *r)
 		return -EBADMSG;
 	}
 	return 0;
+}
+
+/* One line, or a string of a stated size; get and set have no answers of more parts. */
+static int redis_line(struct response *r)
+{
+	char *end;
+	long long size;
+
+	switch (r->line[0]) {
+	case '-':
+		r->failed = true;
+		r->state = RESPONSE_DONE;
+		return 0;
+	case '+':
+		r->state = RESPONSE_DONE;
+		return 0;
+	case '$':
+		size = strtoll(r->line + 1, &end, 10);
+		if (end == r->line + 1 || *end || size < -1)
+			return -EBADMSG;
+		r->body_left = (uint64_t)size + 2; /* the string's own line end */
+		r->state = size < 0 ? RESPONSE_DONE : RESPONSE_BODY; /* -1: no such key */
+		return 0;
+	default:
+		return -EBADMSG;
+	}
 }
 
 static int http_status_line(struct response *r)
@@ -137,6 +163,8 @@ static int take_line(struct response *r)
 	r->line[r->line_size] = '\0';
 	if (r->kind == RESPONSE_MEMCACHED)
 		return memcached_line(r);
+	if (r->kind == RESPONSE_REDIS)
+		return redis_line(r);
 	if (r->kind == RESPONSE_TRUTH)
 		return truth_line(r);
 	switch (r->state) {

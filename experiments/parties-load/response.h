@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum response_kind { RESPONSE_MEMCACHED, RESPONSE_HTTP, RESPONSE_TRUTH };
+enum response_kind { RESPONSE_MEMCACHED, RESPONSE_REDIS, RESPONSE_HTTP, RESPONSE_TRUTH };
 
 enum response_state {
 	RESPONSE_FIRST_LINE, /* or, for memcached, any line outside a value */

@@ -264,7 +264,8 @@ static int make_connections(struct tcp *t)
 int tcp_open(struct engine *ret, const struct options *o, struct meter *meter)
 {
 	static const enum response_kind kinds[LOAD_NR_PROTOCOLS] = {
-		[LOAD_MEMCACHED] = RESPONSE_MEMCACHED, [LOAD_HTTP] = RESPONSE_HTTP, [LOAD_TRUTH] = RESPONSE_TRUTH,
+		[LOAD_MEMCACHED] = RESPONSE_MEMCACHED, [LOAD_REDIS] = RESPONSE_REDIS, [LOAD_HTTP] = RESPONSE_HTTP,
+		[LOAD_TRUTH] = RESPONSE_TRUTH,
 	};
 	struct tcp *t = calloc(1, sizeof(*t));
 	int err;

@@ -76,6 +76,26 @@ else
 	tap_skip memcached 'memcached is not installed'
 fi
 
+# --- redis
+if command -v redis-server >/dev/null; then
+	redis-server --bind 127.0.0.1 --port 20524 --save '' --appendonly no --dir "$scratch" >/dev/null &
+	redis=$!
+	own $redis
+	wait_for_port 20524
+	load redis --protocol redis --to 127.0.0.1:20524 --requests 10000 --rate 10000 --connections 7 --get 80 --value 1000
+	tap_is "$(field completed "$scratch/redis.load")" 10000 'redis: the client completed 10000 requests'
+	exec 3<>/dev/tcp/127.0.0.1/20524
+	printf 'info commandstats\r\nquit\r\n' >&3
+	tr -d '\r' <&3 >"$scratch/redis.stats"
+	exec 3>&-
+	awk -F '[:=,]' '/^cmdstat_(get|set):/ { nr[$1] = $3; all += $3 }
+		END { exit !(all == 10000 && nr["cmdstat_get"] > 7700 && nr["cmdstat_get"] < 8300) }' "$scratch/redis.stats"
+	tap_ok $? 'redis: the server counted 10000 requests, 80 % of them get'
+	end $redis
+else
+	tap_skip redis 'redis-server is not installed'
+fi
+
 # --- gRPC
 "$BUILD/hotel-search" --port 20522 --weight 5 >"$scratch/hotel.ready" &
 hotel=$!

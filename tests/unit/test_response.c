@@ -58,6 +58,28 @@ static void memcached_errors_are_complete_but_failed(void **state)
 	check(RESPONSE_MEMCACHED, "VALUE k 0 many\r\n", -EBADMSG, false, false);
 }
 
+static void redis_answers_are_a_line_or_a_string_of_its_size(void **state)
+{
+	(void)state;
+	check(RESPONSE_REDIS, "+OK\r\n", 1, false, false);
+	check(RESPONSE_REDIS, "$5\r\nhello\r\n", 1, false, false);
+	check(RESPONSE_REDIS, "$0\r\n\r\n", 1, false, false);
+	check(RESPONSE_REDIS, "$6\r\n+OK\r\nx\r\n", 1, false, false);
+	check(RESPONSE_REDIS, "$-1\r\n", 1, false, false);
+	check(RESPONSE_REDIS, "$6\r\nhello\r\n", 0, false, false);
+}
+
+static void redis_errors_are_complete_but_failed(void **state)
+{
+	(void)state;
+	check(RESPONSE_REDIS, "-LOADING Redis is loading the dataset in memory\r\n", 1, true, false);
+	check(RESPONSE_REDIS, "$-2\r\n", -EBADMSG, false, false);
+	check(RESPONSE_REDIS, "$\r\n", -EBADMSG, false, false);
+	check(RESPONSE_REDIS, "$5x\r\n", -EBADMSG, false, false);
+	check(RESPONSE_REDIS, "*1\r\n", -EBADMSG, false, false);
+	check(RESPONSE_REDIS, "STORED\r\n", -EBADMSG, false, false);
+}
+
 static void http_bodies_have_their_length(void **state)
 {
 	(void)state;
@@ -123,6 +145,7 @@ static void bytes_after_the_end_are_an_error(void **state)
 {
 	(void)state;
 	check(RESPONSE_MEMCACHED, "END\r\nEND\r\n", -EBADMSG, false, false);
+	check(RESPONSE_REDIS, "$1\r\nx\r\n+", -EBADMSG, false, false);
 	check(RESPONSE_HTTP, "HTTP/1.1 204 No Content\r\n\r\nx", -EBADMSG, false, false);
 	check(RESPONSE_TRUTH, "000000000001000\n0", -EBADMSG, false, false);
 }
@@ -153,6 +176,8 @@ int main(void)
 		cmocka_unit_test(memcached_answers_end_with_their_last_line),
 		cmocka_unit_test(a_value_that_looks_like_an_end_is_not_one),
 		cmocka_unit_test(memcached_errors_are_complete_but_failed),
+		cmocka_unit_test(redis_answers_are_a_line_or_a_string_of_its_size),
+		cmocka_unit_test(redis_errors_are_complete_but_failed),
 		cmocka_unit_test(http_bodies_have_their_length),
 		cmocka_unit_test(http_chunks_end_with_the_empty_one),
 		cmocka_unit_test(interim_responses_are_not_the_answer),
