@@ -43,15 +43,7 @@
  */
 #include "http2_walk.h"
 
-#include <bpf/bpf_core_read.h>
-
 /* ---- connections ------------------------------------------------------------------------------------------------- */
-
-/* A socket found through its skb is no pointer that bpf_skc_to_tcp_sock takes. */
-static __always_inline struct tcp_sock *tcp(struct sock *sk)
-{
-	return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
-}
 
 /* First sight of a connection: followed from here, or declared. */
 static __always_inline void begin(struct http2_connection *c, const struct tcp_sock *tp)
@@ -82,7 +74,7 @@ static __always_inline struct http2_connection *new_connection(struct sock *sk)
 		return NULL;
 	c->service = x->service;
 	if (sk->sk_protocol == IPPROTO_TCP)
-		begin(c, tcp(sk));
+		begin(c, bytes_tcp(sk));
 	else
 		lose_opaque(c); /* it has no positions */
 	return c;
@@ -114,8 +106,9 @@ int BPF_PROG(arrival, struct sock *sk)
 	c = find(sk);
 	if (!c)
 		return 0;
-	tp = tcp(sk);
-	stamp(c, stream_end(sk, tp), tp->copied_seq, bpf_ktime_get_ns());
+	tp = bytes_tcp(sk);
+	stamps_add(&c->stamps, stream_end(sk, tp), (__s32)(c->in.next - tp->copied_seq) < 0 ? c->in.next : tp->copied_seq,
+		   bpf_ktime_get_ns());
 	set_pending(c->service);
 	return 0;
 }
@@ -139,7 +132,7 @@ static __always_inline void read_on(struct http2_connection *c, __u32 from, __u3
 {
 	if (!c->in.stream || (__s32)(c->in.next - from) <= 0)
 		return;
-	stream_touch(c, c->in.stream, arrived(c, ((__s32)(c->in.next - to) < 0 ? c->in.next : to) - 1));
+	stream_touch(c, c->in.stream, stamps_find(&c->stamps, ((__s32)(c->in.next - to) < 0 ? c->in.next : to) - 1));
 }
 
 /* `size` bytes at copied_seq are about to be read, out of the skb that holds them. */
@@ -149,26 +142,23 @@ int BPF_PROG(read, struct sk_buff *skb, int size)
 	struct walk_in walk = {};
 	struct http2_connection *c;
 	struct sock *sk = skb->sk;
-	struct tcp_skb_cb *cb;
-	__u32 held;
+	__s64 offset;
 
 	if (!sk)
 		return 0;
 	c = find(sk);
 	if (!c)
 		return 0;
-	cb = bpf_rdonly_cast(skb->cb, bpf_core_type_id_kernel(struct tcp_skb_cb));
-	held = cb->end_seq - cb->seq;
 	if (!c->claimed && !read_by_service(c, sk))
+		return 0;
+	offset = bytes_offset(skb, bytes_tcp(sk), size);
+	if (offset < 0)
 		return 0;
 	walk.w.c = c;
 	walk.w.now = bpf_ktime_get_ns();
-	walk.w.start = tcp(sk)->copied_seq;
+	walk.w.start = bytes_tcp(sk)->copied_seq;
 	walk.w.size = size;
-	walk.w.skip = walk.w.start - cb->seq;
-	/* A look (MSG_PEEK) past the first skb, which will be read in its turn; or a message of the error queue. */
-	if (walk.w.skip >= held || walk.w.size > held - walk.w.skip)
-		return 0;
+	walk.w.skip = offset;
 	try_here(&c->in, walk.w.start);
 	read_on(c, walk.w.start, walk.w.start + size);
 	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &walk.bytes);
@@ -176,24 +166,6 @@ int BPF_PROG(read, struct sk_buff *skb, int size)
 	if (!walk.w.over)
 		stop(&walk.w, &c->in, true);
 	return 0;
-}
-
-/* The send's memory as pieces; what is neither of user space's two kinds has none. */
-static __always_inline void find_pieces(struct walk *w, const struct iov_iter *from)
-{
-	__u64 nr = from->nr_segs < HTTP2_MAX_PIECES ? from->nr_segs : HTTP2_MAX_PIECES;
-
-	if (from->iter_type == bpf_core_enum_value(enum iter_type, ITER_UBUF)) {
-		bpf_core_read(&w->base, sizeof(w->base), &from->ubuf);
-		w->base += from->iov_offset;
-		w->to = w->size;
-	} else if (from->iter_type == bpf_core_enum_value(enum iter_type, ITER_IOVEC)) {
-		bpf_core_read(&w->pieces, sizeof(w->pieces), &from->__iov);
-		w->pieces_end = w->pieces + nr * sizeof(struct iovec);
-		next_piece(w);
-		w->base += from->iov_offset;
-		w->to -= from->iov_offset;
-	}
 }
 
 /* The rest of a send is offered at write_seq; the kernel takes at most `size_goal` bytes before it comes here again. */
@@ -211,12 +183,12 @@ int BPF_PROG(send, const struct sock *const_sk, const struct msghdr *msg, const 
 	offered = msg->msg_iter.count;
 	walk.c = c;
 	walk.now = bpf_ktime_get_ns();
-	walk.start = tcp(sk)->write_seq;
+	walk.start = bytes_tcp(sk)->write_seq;
 	walk.size = offered < (__u32)size_goal ? offered : (__u32)size_goal;
 	try_here(&c->out, walk.start);
 	if ((__s32)(c->out.next + c->out.held - walk.start - walk.size) >= 0)
 		return 0; /* all payload, or offered before */
-	find_pieces(&walk, &msg->msg_iter);
+	pieces_begin(&walk.pieces, &msg->msg_iter, walk.size);
 	bpf_loop(HTTP2_MAX_STEPS, step_out, &walk, 0);
 	if (!walk.over)
 		stop(&walk, &c->out, true);
@@ -283,7 +255,7 @@ int sweep_connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct sock *sk = ctx->sk;
 	struct http2_connection *c;
-	__u32 i, copied;
+	__u64 waiting;
 
 	if (!sk)
 		return 0;
@@ -297,13 +269,9 @@ int sweep_connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 	}
 	if (c->lost)
 		return 0;
-	copied = tcp(sk)->copied_seq;
-	for (i = c->stamps_from; i != c->stamps_to && i - c->stamps_from < HTTP2_NR_STAMPS; i++) {
-		if ((__s32)((__u32)STAMP(c, i)->end - copied) > 0) {
-			sweep_one(c->service, STAMP(c, i)->ns, bpf_ktime_get_ns(), true);
-			break;
-		}
-	}
+	waiting = stamps_waiting(&c->stamps, bytes_tcp(sk)->copied_seq);
+	if (waiting)
+		sweep_one(c->service, waiting, bpf_ktime_get_ns(), true);
 	return 0;
 }
 

@@ -11,8 +11,6 @@ enum {
 	HTTP2_MAX_STREAMS = 32768,     /* open at once, on all connections together */
 	HTTP2_MAX_CONNECTIONS = 65536, /* followed at once */
 	HTTP2_MAX_STEPS = 16384,       /* frames and pieces of memory looked at in one read or send */
-	HTTP2_MAX_PIECES = 1024,       /* of one send */
-	HTTP2_NR_STAMPS = 64,          /* arrivals remembered per connection; a power of two */
 };
 
 /* One service's streams as the last sweep found them. */

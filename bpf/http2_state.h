@@ -6,6 +6,7 @@
 #define EBEE_HTTP2_STATE_H
 
 #include "sockets.h"
+#include "stamps.h"
 
 #include "http2.h"
 
@@ -27,12 +28,6 @@ struct http2_cursor {
 	__u8 header[24];  /* nine are used; the rest is for the verifier, which does not add up */
 };
 
-/* The bytes up to `end` arrived by then. */
-struct http2_stamp {
-	__u64 ns;
-	__u64 end;
-};
-
 /*
  * Lives in socket storage.  Everything that touches it runs under the socket's own lock: arrivals in softirq only while
  * no thread owns the socket, reads and sends as that owner.  The sweep only looks.
@@ -45,8 +40,7 @@ struct http2_connection {
 	struct http2_cursor in, out;
 	__u32 last_stream; /* the highest the client has opened */
 	__u32 nr_open;
-	__u32 stamps_from, stamps_to; /* unread ones; indices grow, the array wraps */
-	struct http2_stamp stamps[HTTP2_NR_STAMPS];
+	struct stamps stamps;
 };
 
 struct {
@@ -134,52 +128,6 @@ static __always_inline void lose_footing(struct http2_connection *c, struct http
 		lose_opaque(c);
 	else
 		cursor->footing = FOOTING_NONE;
-}
-
-/* ---- arrivals ---------------------------------------------------------------------------------------------------- */
-
-#define STAMP(c, index) (&(c)->stamps[(index) & (HTTP2_NR_STAMPS - 1)])
-
-/* No room: pairs become one, with the later time, so that a wait is never made longer than it was. */
-static __always_inline void merge_stamps(struct http2_connection *c)
-{
-	__u32 i, from = c->stamps_from;
-
-	for (i = 0; i < HTTP2_NR_STAMPS / 2; i++)
-		*STAMP(c, from + i) = *STAMP(c, from + 2 * i + 1);
-	c->stamps_to = from + HTTP2_NR_STAMPS / 2;
-}
-
-/* When the byte at `seq` arrived, or 0.  Stamps before it are done with: callers only go forward. */
-static __always_inline __u64 arrived(struct http2_connection *c, __u32 seq)
-{
-	for (__u32 i = 0; i < HTTP2_NR_STAMPS; i++) {
-		const struct http2_stamp *at = STAMP(c, c->stamps_from);
-
-		if (c->stamps_from == c->stamps_to)
-			return 0;
-		if ((__s32)((__u32)at->end - seq) > 0)
-			return at->ns;
-		c->stamps_from++;
-	}
-	return 0;
-}
-
-/* Bytes up to `end` are here; up to `copied` they have been read. */
-static __always_inline void stamp(struct http2_connection *c, __u32 end, __u32 copied, __u64 now)
-{
-	struct http2_stamp *at;
-
-	if (c->stamps_to != c->stamps_from && (__u32)STAMP(c, c->stamps_to - 1)->end == end)
-		return;
-	if (c->stamps_to - c->stamps_from >= HTTP2_NR_STAMPS)
-		arrived(c, (__s32)(c->in.next - copied) < 0 ? c->in.next : copied);
-	if (c->stamps_to - c->stamps_from >= HTTP2_NR_STAMPS)
-		merge_stamps(c);
-	at = STAMP(c, c->stamps_to);
-	at->ns = now;
-	at->end = end;
-	c->stamps_to++;
 }
 
 #endif

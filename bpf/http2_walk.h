@@ -8,10 +8,8 @@
 #ifndef EBEE_HTTP2_WALK_H
 #define EBEE_HTTP2_WALK_H
 
+#include "bytes.h"
 #include "http2_frames.h"
-
-extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
-extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ret) __ksym;
 
 struct walk {
 	struct http2_connection *c;
@@ -19,12 +17,8 @@ struct walk {
 	__u32 start; /* TCP sequence number of the first byte */
 	__u32 size;  /* bytes to look through */
 	__u32 over;  /* nonzero: the walk came to its end, good or bad */
-	/* Of a read: */
-	__u32 skip;  /* where the first byte is in the skb */
-	/* Of a send: the piece of memory that holds bytes `from` to `to`, and the pieces after it. */
-	__u32 from, to;
-	__u64 base;
-	__u64 pieces, pieces_end; /* addresses as plain numbers: a pointer that moves is a new state to the verifier */
+	__u32 skip;  /* of a read: where the first byte is in the skb */
+	struct pieces pieces; /* of a send */
 };
 
 /* How many bytes of the header to take in, of those at `at` up to `to`. */
@@ -85,8 +79,8 @@ static __always_inline bool take_in(struct walk *w)
 	c->in.stream = f.type == FRAME_HEADERS || f.type == FRAME_DATA ? f.stream : 0;
 	if (!c->in.stream && f.type != FRAME_RST_STREAM)
 		return true;
-	first = arrived(c, begin);
-	last = arrived(c, ((__s32)(end - c->in.next) < 0 ? end : c->in.next) - 1);
+	first = stamps_find(&c->stamps, begin);
+	last = stamps_find(&c->stamps, ((__s32)(end - c->in.next) < 0 ? end : c->in.next) - 1);
 	frame_in(c, &f, first, last, w->now);
 	return true;
 }
@@ -138,20 +132,6 @@ static long step_in(__u32 index, struct walk_in *walk)
 	return 0;
 }
 
-/* The next piece of the send's memory; false: there is none that we can see. */
-static __always_inline bool next_piece(struct walk *w)
-{
-	struct iovec piece;
-
-	if (w->pieces >= w->pieces_end || bpf_probe_read_kernel(&piece, sizeof(piece), (void *)w->pieces))
-		return false;
-	w->from = w->to;
-	w->to += piece.iov_len;
-	w->base = (__u64)piece.iov_base;
-	w->pieces += sizeof(piece);
-	return true;
-}
-
 static long step_out(__u32 index, struct walk *w)
 {
 	struct http2_cursor *cursor = &w->c->out;
@@ -162,14 +142,14 @@ static long step_out(__u32 index, struct walk *w)
 		stop(w, cursor, (__s32)at < 0);
 		return 1;
 	}
-	if (at >= w->to) {
-		if (next_piece(w))
+	if (at >= w->pieces.to) {
+		if (pieces_next(&w->pieces))
 			return 0;
 		stop(w, cursor, true);
 		return 1;
 	}
-	size = wanted_bytes(cursor, at, w->to < w->size ? w->to : w->size);
-	from = (void *)(w->base + (at - w->from));
+	size = wanted_bytes(cursor, at, w->pieces.to < w->size ? w->pieces.to : w->size);
+	from = (void *)(w->pieces.base + (at - w->pieces.from));
 	if (size > FRAME_HEADER_SIZE || bpf_probe_read_user(cursor->header + held, size, from)) {
 		stop(w, cursor, true);
 		return 1;
