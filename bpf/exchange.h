@@ -29,6 +29,20 @@ enum exchange_lifecycle {
 	EXCHANGE_NR_LIFECYCLES
 };
 
+/* What a connection speaks, by its first bytes; those from HTTP1 on are followed request by request. */
+enum exchange_protocol {
+	EXCHANGE_UNSEEN,   /* not looked at (yet), or not to be: see on_bytes */
+	EXCHANGE_NEW,      /* what has come does not tell */
+	EXCHANGE_OPAQUE_BYTES, /* nothing that we know: every read after an answer is a request */
+	EXCHANGE_MULTIPLEX, /* HTTP/2: many requests at once */
+	EXCHANGE_UPGRADED, /* no requests and answers any more: WebSocket, tunnels, subscriptions */
+	EXCHANGE_HTTP1,
+	EXCHANGE_TLS,      /* records; what is in them is not known */
+	EXCHANGE_MEMCACHED,
+	EXCHANGE_RESP,
+	EXCHANGE_NR_PROTOCOLS
+};
+
 /* What happened to a request, from arrival to the last byte of its answer; see exchange.bpf.c. */
 enum exchange_hist {
 	EXCHANGE_RESIDENCY, /* arrival -> first read: accept backlog and receive queue */
@@ -53,8 +67,11 @@ enum exchange_counter {
 	EXCHANGE_LONG_LIVED, /* its answer was spread over more than long_ns by the server, or many messages: in no histogram */
 	EXCHANGE_LIBRARY_READ, /* reads of a service that its library measures */
 	EXCHANGE_OPAQUE,     /* connections that speak something else, or were not understood any more */
-	EXCHANGE_MULTIPLEXED, /* connections of many streams, open before the attach: first requests were missed */
+	EXCHANGE_MULTIPLEXED, /* connections of many streams: by stream, open before the attach, first requests were missed;
+			       * by exchange, not measured at all */
 	EXCHANGE_STREAM_LOST, /* requests that could not be remembered, or open when their connection became opaque */
+	EXCHANGE_ONE_WAY,    /* commands that want no answer: in no histogram */
+	EXCHANGE_TLS_UNSURE, /* TLS connections whose handshake we could not tell from requests: the first ones were left out */
 	EXCHANGE_NR_COUNTERS
 };
 

@@ -107,6 +107,8 @@ __u32 pending[EXCHANGE_MAX_SERVICES];
  * beginning can tell.  User space attaches that hook. */
 __u32 wants_send_entry;
 __u32 unix_seen; /* nonzero: some service listens on AF_UNIX */
+/* Connections by what they turned out to speak. */
+__u32 nr_protocol[EXCHANGE_MAX_SERVICES][EXCHANGE_NR_PROTOCOLS];
 /* Sockets whose storage could not be made (memory): their requests are not measured. */
 __u64 nr_missed;
 

@@ -129,6 +129,8 @@ static const struct { const char *name; size_t offset; } uncovered[] = {
 	{ "opaque", offsetof(struct ebee_coverage, nr_opaque) },
 	{ "multiplexed", offsetof(struct ebee_coverage, nr_multiplexed) },
 	{ "lost", offsetof(struct ebee_coverage, nr_lost) },
+	{ "one_way", offsetof(struct ebee_coverage, nr_one_way) },
+	{ "tls_unsure", offsetof(struct ebee_coverage, nr_tls_unsure) },
 };
 enum { NR_UNCOVERED = sizeof(uncovered) / sizeof(uncovered[0]) };
 

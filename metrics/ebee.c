@@ -360,6 +360,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_opaque = delta[EXCHANGE_OPAQUE],
 			.nr_multiplexed = delta[EXCHANGE_MULTIPLEXED],
 			.nr_lost = delta[EXCHANGE_STREAM_LOST],
+			.nr_one_way = delta[EXCHANGE_ONE_WAY],
+			.nr_tls_unsure = delta[EXCHANGE_TLS_UNSURE],
 		},
 	};
 	w->start_ns = now;

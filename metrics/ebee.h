@@ -123,9 +123,12 @@ struct ebee_coverage {
 	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns, or many messages: in no latency */
 	uint64_t nr_missed;       /* connections and calls that could not be followed, since ebee_open */
 	uint64_t nr_unprobed;     /* EBEE_GRPC: reads, while no probe of the service was ever hit: another library serves */
-	uint64_t nr_opaque;       /* EBEE_HTTP2: connections that speak something else, or could not be followed on */
-	uint64_t nr_multiplexed;  /* EBEE_HTTP2: connections that were there before: their first requests were missed */
-	uint64_t nr_lost;         /* EBEE_HTTP2: requests begun whose end will not be seen: no room, or opaque since */
+	uint64_t nr_opaque;       /* connections that speak nothing we know, or could not be followed on */
+	uint64_t nr_multiplexed;  /* EBEE_HTTP2: connections that were there before: their first requests were missed.
+				   * EBEE_EXCHANGE: connections of HTTP/2: not measured */
+	uint64_t nr_lost;         /* requests begun whose end will not be seen: no room, or opaque since */
+	uint64_t nr_one_way;      /* commands that want no answer: in no latency */
+	uint64_t nr_tls_unsure;   /* TLS connections whose handshake was not recognised: their first two requests left out */
 };
 
 struct ebee_window_info {
