@@ -38,7 +38,7 @@ enum ebee_lifecycle {
 	 * When gRPC's C++ core closes its stream for writing: probes in the processes tell calls apart that share a
 	 * connection.  Latencies begin at the arrival of what the thread had just read; residency ends when the stream is
 	 * made.  Calls with many messages are no requests (nr_long_lived).  A service known by port needs its pids, too.
-	 * Only root may place probes.
+	 * Needs CAP_SYS_PTRACE, too, when the processes are another user's; before Linux 6.6 CAP_SYS_ADMIN.
 	 */
 	EBEE_GRPC,
 	/*

@@ -18,6 +18,7 @@
 #include "grpc.skel.h"
 #include "programs.h"
 #include "symbols.h"
+#include "uprobes.h"
 
 /* Of the mangled names only what all builds share: absl's namespace is in the rest. */
 enum { MADE, MADE_BASE, CLOSED, WRITABLE, NR_PREFIXES };
@@ -28,7 +29,7 @@ static const char *const prefixes[NR_PREFIXES] = {
 	[WRITABLE] = "_Z32grpc_chttp2_mark_stream_writableP21grpc_chttp2_transport",
 };
 
-enum { LINE_SIZE = 4096 + 128, NAME_SIZE = 256 };
+enum { LINE_SIZE = 4096 + 128, NAME_SIZE = 256, TEXT_SIZE = 2 * NAME_SIZE };
 
 /* A file that some process maps with the right to execute, looked at once. */
 struct file {
@@ -36,8 +37,8 @@ struct file {
 	int fd;                         /* keeps the inode from being another file's; -1: not gRPC */
 	uint64_t offsets[NR_PREFIXES];
 	uint64_t services;              /* a bit for each that uses it */
-	struct bpf_link *made, *closed; /* there while services is not 0 */
-	struct bpf_link *writable;      /* of those files, once somebody wants it */
+	struct uprobe *made, *closed;   /* there while services is not 0 */
+	struct uprobe *writable;        /* of those files, once somebody wants it */
 };
 
 struct grpc {
@@ -51,8 +52,9 @@ struct grpc {
 
 /* An executable mapping of a file. */
 struct mapping {
-	char path[64];        /* opens the file */
-	char name[NAME_SIZE]; /* for people */
+	char path[NAME_SIZE + 32]; /* opens the file */
+	char name[NAME_SIZE];      /* for people */
+	unsigned long long inode;
 };
 
 _Static_assert(EXCHANGE_MAX_SERVICES <= 64, "a set of services is 64 bits");
@@ -87,6 +89,9 @@ int grpc_open(struct grpc **ret, struct exchange_bpf *exchange, char *error, siz
 		g->skel->rodata->nr_slots = exchange->rodata->nr_slots;
 		g->skel->bss->long_ns = exchange->data->long_ns;
 		g->processes_fd = bpf_map__fd(exchange->maps.processes);
+		uprobe_prepare(g->skel->progs.stream_made);
+		uprobe_prepare(g->skel->progs.stream_closed);
+		uprobe_prepare(g->skel->progs.stream_writable);
 		err = grpc_bpf__load(g->skel);
 	}
 	if (!err) {
@@ -108,9 +113,9 @@ int grpc_open(struct grpc **ret, struct exchange_bpf *exchange, char *error, siz
 
 static void detach(struct file *file)
 {
-	bpf_link__destroy(file->made);
-	bpf_link__destroy(file->closed);
-	bpf_link__destroy(file->writable);
+	uprobe_detach(file->made);
+	uprobe_detach(file->closed);
+	uprobe_detach(file->writable);
 	file->made = file->closed = file->writable = NULL;
 }
 
@@ -156,28 +161,16 @@ bool grpc_remove(struct grpc *g, unsigned int service)
 
 /* ---- which files ------------------------------------------------------------------------------------------------- */
 
-static struct bpf_link *attach_probe(struct bpf_program *program, const struct file *file, uint64_t offset)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, opts);
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
-	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &opts);
-}
-
 static int attach_file(struct grpc *g, struct file *file)
 {
 	uint64_t made = file->offsets[MADE] ? file->offsets[MADE] : file->offsets[MADE_BASE];
 	libbpf_print_fn_t print_before = programs_keep_warnings();
-	int err = 0;
+	int err = uprobe_attach(&file->made, g->skel->progs.stream_made, file->fd, made);
 
-	file->made = attach_probe(g->skel->progs.stream_made, file, made);
-	if (file->made)
-		file->closed = attach_probe(g->skel->progs.stream_closed, file, file->offsets[CLOSED]);
-	if (!file->closed) {
-		err = -errno;
+	if (!err)
+		err = uprobe_attach(&file->closed, g->skel->progs.stream_closed, file->fd, file->offsets[CLOSED]);
+	if (err)
 		detach(file);
-	}
 	libbpf_set_print(print_before);
 	return err;
 }
@@ -190,7 +183,7 @@ static void count_writes(struct grpc *g)
 	g->counts_writes = true;
 	for (struct file *file = g->files; file < g->files + g->nr_files; file++)
 		if (file->services && !file->writable && file->offsets[WRITABLE])
-			file->writable = attach_probe(g->skel->progs.stream_writable, file, file->offsets[WRITABLE]);
+			uprobe_attach(&file->writable, g->skel->progs.stream_writable, file->fd, file->offsets[WRITABLE]);
 	libbpf_set_print(print_before);
 }
 
@@ -209,89 +202,144 @@ static void look_into(struct file *file, const struct stat *id, const char *path
 		file->fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* NULL and errno: it is gone, we may not look, or there is no memory to remember it. */
-static struct file *file_of(struct grpc *g, const char *path)
+/*
+ * By the mapping: right when the file was replaced since, but for CAP_CHECKPOINT_RESTORE alone.  Else by name, when
+ * what has that name now is what is mapped.  -EPERM: the process is out of reach; -EACCES: the file; -ESTALE: replaced.
+ */
+static int locate(struct mapping *m, __u32 pid, struct stat *ret)
+{
+	char root[32];
+
+	if (!stat(m->path, ret))
+		return 0;
+	if (errno != EPERM && errno != EACCES)
+		return -errno;
+	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	if (stat(root, ret))
+		return -EPERM;
+	snprintf(m->path, sizeof(m->path), "%s%s", root, m->name);
+	if (stat(m->path, ret))
+		return errno == EACCES ? -EACCES : -ESTALE;
+	return ret->st_ino == m->inode ? 0 : -ESTALE;
+}
+
+/* The words for what locate says; "" for what is no matter of rights. */
+static void explain(int err, const char *name, __u32 pid, char text[TEXT_SIZE])
+{
+	text[0] = '\0';
+	if (err == -EPERM)
+		snprintf(text, TEXT_SIZE, "process %u is another user's: CAP_SYS_PTRACE is needed to see what it has mapped", pid);
+	else if (err == -EACCES)
+		snprintf(text, TEXT_SIZE, "%s: its directory is closed to us: CAP_DAC_READ_SEARCH is needed", name);
+	else if (err == -ESTALE)
+		snprintf(text, TEXT_SIZE, "%s was replaced since process %u mapped it: CAP_CHECKPOINT_RESTORE is needed to "
+			 "reach what is mapped", name, pid);
+}
+
+static int file_of(struct grpc *g, struct mapping *m, __u32 pid, struct file **ret)
 {
 	struct file *file, *files;
 	struct stat id;
+	int err = locate(m, pid, &id);
 
-	if (stat(path, &id))
-		return NULL;
+	if (err)
+		return err;
 	for (file = g->files; file < g->files + g->nr_files; file++) {
 		if (file->id.st_dev != id.st_dev || file->id.st_ino != id.st_ino)
 			continue;
 		if (!is_as_known(file, &id))
-			look_into(file, &id, path);
-		return file;
+			look_into(file, &id, m->path);
+		*ret = file;
+		return 0;
 	}
 	files = realloc(g->files, (g->nr_files + 1) * sizeof(*files));
 	if (!files)
-		return NULL;
+		return -ENOMEM;
 	g->files = files;
-	file = &files[g->nr_files++];
-	look_into(file, &id, path);
-	return file;
+	file = *ret = &files[g->nr_files++];
+	look_into(file, &id, m->path);
+	return 0;
 }
 
 /* One line of /proc/PID/maps; true when it is executable and from a file. */
 static bool parse_mapping(const char *line, __u32 pid, struct mapping *ret)
 {
 	unsigned long start, end;
-	unsigned long long inode;
 	char rights[8];
 	int at = 0;
 
-	if (sscanf(line, "%lx-%lx %7s %*x %*s %llu %n", &start, &end, rights, &inode, &at) != 4 || !at ||
-	    rights[2] != 'x' || !inode)
+	if (sscanf(line, "%lx-%lx %7s %*x %*s %llu %n", &start, &end, rights, &ret->inode, &at) != 4 ||
+	    !at || rights[2] != 'x' || !ret->inode)
 		return false;
-	/* By the mapping: right in other mount namespaces, and when the file was replaced since. */
 	snprintf(ret->path, sizeof(ret->path), "/proc/%u/map_files/%lx-%lx", pid, start, end);
 	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(line + at, "\n"), line + at);
 	return true;
 }
 
-/*
- * Puts probes on what a process has mapped.  1: there are some now; 0: nothing has the symbols, and `blame` names the
- * file that should (gRPC is in its name, or else it is the program), "" when the process is over.
- */
-static int attach_process(struct grpc *g, __u32 pid, unsigned int service, char blame[NAME_SIZE])
+/* Probes on one mapping of a process: 1 when it has them now, 0 when there are no symbols, or negative errno. */
+static int attach_mapping(struct grpc *g, struct mapping *m, __u32 pid, unsigned int service, char text[TEXT_SIZE])
 {
-	char line[LINE_SIZE];
+	struct file *file;
+	int err = file_of(g, m, pid, &file);
+
+	if (err) {
+		explain(err, m->name, pid, text);
+		return text[0] ? err : 0;
+	}
+	if (file->fd < 0)
+		return 0;
+	if (!file->services)
+		err = attach_file(g, file);
+	if (err) {
+		snprintf(text, TEXT_SIZE, "%s: probes were refused: %s%s", m->name, strerror(-err), err == -EACCES || err == -EPERM ?
+			 "; before Linux 6.6 they need CAP_SYS_ADMIN, later CAP_BPF and CAP_PERFMON" : "");
+		return err;
+	}
+	file->services |= bit(service);
+	return 1;
+}
+
+/*
+ * Puts probes on what a process has mapped.  1: there are some now; 0: nothing has the symbols, and `text` names the
+ * file that should (gRPC is in its name, or else it is the program), "" when the process is over; negative errno, and
+ * `text` is the message.
+ */
+static int attach_process(struct grpc *g, __u32 pid, unsigned int service, char text[TEXT_SIZE])
+{
+	char line[LINE_SIZE], blame[NAME_SIZE] = "";
 	struct mapping m;
 	int found = 0;
 	FILE *f;
 
-	blame[0] = '\0';
+	text[0] = '\0';
 	snprintf(line, sizeof(line), "/proc/%u/maps", pid);
 	f = fopen(line, "re");
-	if (!f)
-		return 0;
-	while (found >= 0 && fgets(line, sizeof(line), f)) {
-		struct file *file;
-		int err = 0;
+	if (!f) {
+		if (errno != EACCES && errno != EPERM)
+			return 0;
+		explain(-EPERM, "", pid, text);
+		return -EPERM;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		int rc;
 
 		if (!parse_mapping(line, pid, &m))
 			continue;
 		if (!blame[0] || strstr(m.name, "grpc"))
 			memcpy(blame, m.name, NAME_SIZE);
-		file = file_of(g, m.path);
-		if (!file && (errno == EPERM || errno == EACCES))
-			found = -errno;
-		if (!file || file->fd < 0)
-			continue;
-		if (!file->services)
-			err = attach_file(g, file);
-		if (!err)
-			file->services |= bit(service);
-		found = err ? err : 1;
+		rc = attach_mapping(g, &m, pid, service, text);
+		if (rc > 0 || (rc < 0 && !found))
+			found = rc; /* what is out of reach matters only when it could be the library */
 	}
 	fclose(f);
+	if (!found)
+		snprintf(text, TEXT_SIZE, "%s", blame);
 	return found;
 }
 
 int grpc_attach(struct grpc *g, char *error, size_t error_size)
 {
-	char blame[NAME_SIZE], name[NAME_SIZE] = "";
+	char text[TEXT_SIZE], name[NAME_SIZE] = "";
 	__u32 pid, service, blamed = 0;
 	uint64_t lacking = 0;
 	void *at = NULL;
@@ -302,18 +350,17 @@ int grpc_attach(struct grpc *g, char *error, size_t error_size)
 
 		if (bpf_map_lookup_elem(g->processes_fd, &pid, &service) || !(g->services & bit(service)))
 			continue;
-		err = attach_process(g, pid, service, blame);
+		err = attach_process(g, pid, service, text);
 		if (err < 0) {
-			snprintf(error, error_size, "%s: probes were refused: %s; only root may place them", blame,
-				 strerror(-err));
-			return err == -EACCES ? -EPERM : err;
+			snprintf(error, error_size, "%s", text);
+			return err == -EACCES || err == -ESTALE ? -EPERM : err;
 		}
 		if (err) {
 			g->attached |= bit(service);
-		} else if (blame[0]) {
+		} else if (text[0]) {
 			lacking |= bit(service);
 			blamed = pid;
-			memcpy(name, blame, sizeof(name));
+			memcpy(name, text, sizeof(name));
 		}
 	}
 	if (g->counts_writes)

@@ -29,7 +29,7 @@ bool grpc_remove(struct grpc *g, unsigned int service);
 
 /*
  * Puts probes on what the services' processes have mapped by now.  -ENOTSUP: a service has processes, and none of them
- * has the symbols; -EPERM: no right to place probes.  Then `error` has one line that names the file.
+ * has the symbols; -EPERM: no right to look at its files, or to place probes.  Then `error` has one line that says so.
  */
 int grpc_attach(struct grpc *g, char *error, size_t error_size);
 /* Some service has no probe yet: its library may be loaded later. */

@@ -335,7 +335,7 @@ static unsigned int nr_probes(void)
 		snprintf(path, sizeof(path), "/proc/self/fdinfo/%s", entry->d_name);
 		f = fopen(path, "re");
 		while (f && fgets(line, sizeof(line), f))
-			nr += !strncmp(line, "link_type:\tperf", 15);
+			nr += !strcmp(line, "link_type:\tuprobe_multi\n") || !strcmp(line, "link_type:\tperf\n");
 		if (f)
 			fclose(f);
 	}
