@@ -51,16 +51,22 @@ static __always_inline struct exchange_cell *cell_of(__u32 service)
 	return bpf_map_lookup_elem(&cells, &key);
 }
 
-/* `sign` is 1, or -1 to take a sample back. */
+/*
+ * `sign` is 1, or -1 to take a sample back.  The octave is marked first and the sum added last: a reader that begins with
+ * the sums finds what they are made of.
+ */
 static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns, __s64 sign)
 {
-	__u32 index = hist_index(ns);
+	__u32 index = hist_index(ns), octave;
 
 	/* Always in range; the 6.1 verifier does not follow the shifts that make it so. */
 	asm volatile("" : "+r"(index));
 	if (index >= HIST_NR_BUCKETS)
 		return;
-	__sync_fetch_and_add(&cell->buckets[which][index], sign);
+	octave = hist_octave_bit(index);
+	if (!(cell->octaves[which] & octave))
+		__sync_fetch_and_or(&cell->octaves[which], octave);
+	__sync_fetch_and_add(&cell->buckets[which][index], (__u32)sign);
 	__sync_fetch_and_add(&cell->sum_ns[which], sign > 0 ? ns : -ns);
 }
 

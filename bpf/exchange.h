@@ -75,11 +75,15 @@ enum exchange_counter {
 	EXCHANGE_NR_COUNTERS
 };
 
-/* One service's numbers on one slot.  They only grow, wrapping; a window is the difference of two readings. */
+/*
+ * One service's numbers on one slot.  They only grow, wrapping; a window is the difference of two readings, and never holds
+ * the 2^31 requests that 32 bits could not tell.  A reader needs the buckets of marked octaves alone.
+ */
 struct exchange_cell {
 	__u64 counters[EXCHANGE_NR_COUNTERS];
 	__u64 sum_ns[EXCHANGE_NR_HISTS];
-	__u64 buckets[EXCHANGE_NR_HISTS][HIST_NR_BUCKETS];
+	__u32 octaves[EXCHANGE_NR_HISTS]; /* a bit for each octave that ever had a value */
+	__u32 buckets[EXCHANGE_NR_HISTS][HIST_NR_BUCKETS];
 };
 
 /* One service as the last sweep over socket storage found it. */

@@ -13,7 +13,8 @@ enum {
 	HIST_SUBS = 1 << HIST_SUB_BITS,
 	HIST_FIRST_OCTAVE = 10,
 	HIST_LAST_OCTAVE = 36,
-	HIST_NR_BUCKETS = HIST_SUBS * (HIST_LAST_OCTAVE - HIST_FIRST_OCTAVE + 2),
+	HIST_NR_OCTAVES = HIST_LAST_OCTAVE - HIST_FIRST_OCTAVE + 2, /* the one below the first included */
+	HIST_NR_BUCKETS = HIST_SUBS * HIST_NR_OCTAVES,
 };
 
 /* log2 by shifts: clang 14 cannot compile __builtin_clzll for the BPF target. */
@@ -50,6 +51,12 @@ static inline unsigned int hist_index(unsigned long long ns)
 	octave = hist_log2(ns);
 	return (octave - HIST_FIRST_OCTAVE + 1) * HIST_SUBS +
 	       ((unsigned int)(ns >> (octave - HIST_SUB_BITS)) & (HIST_SUBS - 1));
+}
+
+/* The octave of a bucket, as a bit. */
+static inline unsigned int hist_octave_bit(unsigned int index)
+{
+	return 1U << index / HIST_SUBS;
 }
 
 /* Smallest value of a bucket, ns. */

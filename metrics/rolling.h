@@ -12,8 +12,6 @@
 
 #include "hist.h"
 
-enum { ROLLING_OCTAVES = HIST_NR_BUCKETS / HIST_SUBS };
-
 struct rolling_entry {
 	uint32_t time_ms; /* of CLOCK_MONOTONIC, wrapping */
 	uint16_t bucket;
@@ -24,7 +22,7 @@ struct rolling {
 	uint32_t size, head, nr;    /* head: where the next one goes */
 	uint32_t span_ms;           /* older entries fall out; below 2^31 */
 	uint32_t counts[HIST_NR_BUCKETS];
-	uint32_t octaves[ROLLING_OCTAVES];
+	uint32_t octaves[HIST_NR_OCTAVES];
 	uint64_t latest_ns;
 	uint64_t sum_ns;            /* of bucket midpoints */
 };

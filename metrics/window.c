@@ -4,73 +4,113 @@
  */
 #include "window.h"
 
+#include <stddef.h>
 #include <string.h>
 
+enum { NR_HEAD = offsetof(struct exchange_cell, octaves) / sizeof(uint64_t) };
+
 /*
- * A cell is read while programs write it.  Each counter is one aligned 64-bit load, so every count is right or one
- * window late; a request whose four histograms straddle the reading is whole again in the next window.
+ * A cell is read while programs write it.  Each counter is one aligned load, or an aligned part of a wider one, so every
+ * count is right or one window late; a request whose four histograms straddle the reading is whole again in the next
+ * window.  Programs mark the octave, count in its bucket, and add to the sum, in this order; we read in the opposite one,
+ * so a sum that did not change has nothing behind it that could not wait for the next window, and what the sum has is in
+ * the buckets.
+ *
+ * A sample of an earlier window that was amended in this one leaves its old bucket: no count here is negative.
  */
-static void add_slots(const struct exchange_cell *cells, unsigned int nr_slots, struct exchange_cell *ret)
+static uint64_t advance_head(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots)
 {
-	const size_t nr_words = sizeof(*ret) / sizeof(uint64_t);
-	uint64_t *sum = (uint64_t *)ret;
-	unsigned int slot;
-	size_t i;
+	uint64_t *before = (uint64_t *)&w->before, *delta = (uint64_t *)&w->delta, changed = 0;
 
-	memset(ret, 0, sizeof(*ret));
-	for (slot = 0; slot < nr_slots; slot++) {
-		const uint64_t *words = (const uint64_t *)&cells[slot];
+	for (unsigned int i = 0; i < NR_HEAD; i++) {
+		uint64_t now = 0, change;
 
-		for (i = 0; i < nr_words; i++)
-			sum[i] += __atomic_load_n(&words[i], __ATOMIC_RELAXED);
+		for (unsigned int slot = 0; slot < nr_slots; slot++)
+			now += __atomic_load_n((const uint64_t *)&cells[slot] + i, __ATOMIC_ACQUIRE);
+		change = now - before[i];
+		delta[i] = (int64_t)change > 0 ? change : 0;
+		before[i] = now;
+		changed |= change;
+	}
+	return changed;
+}
+
+/* Loops over a constant number of buckets and no atomics: the compiler makes vectors of them. */
+static void advance_octave(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots,
+			   unsigned int which, unsigned int first)
+{
+	uint32_t *before = &w->before.buckets[which][first], *delta = &w->delta.buckets[which][first];
+	uint32_t now[HIST_SUBS] = { 0 };
+
+	for (unsigned int slot = 0; slot < nr_slots; slot++) {
+		const uint32_t *buckets = &cells[slot].buckets[which][first];
+
+		for (unsigned int i = 0; i < HIST_SUBS; i++)
+			now[i] += buckets[i];
+	}
+	for (unsigned int i = 0; i < HIST_SUBS; i++) {
+		int32_t change = (int32_t)(now[i] - before[i]);
+
+		delta[i] = change > 0 ? (uint32_t)change : 0;
+		before[i] = now[i];
+	}
+}
+
+void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots)
+{
+	uint64_t changed = advance_head(w, cells, nr_slots);
+
+	for (unsigned int which = 0; which < EXCHANGE_NR_HISTS; which++) {
+		uint32_t octaves = 0;
+
+		for (unsigned int slot = 0; changed && slot < nr_slots; slot++)
+			octaves |= __atomic_load_n(&cells[slot].octaves[which], __ATOMIC_ACQUIRE);
+		w->delta.octaves[which] = octaves;
+		for (; octaves; octaves &= octaves - 1)
+			advance_octave(w, cells, nr_slots, which, (unsigned int)__builtin_ctz(octaves) * HIST_SUBS);
 	}
 }
 
 void window_start(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots)
 {
-	add_slots(cells, nr_slots, &w->before);
+	memset(w, 0, sizeof(*w));
+	window_advance(w, cells, nr_slots);
 	memset(&w->delta, 0, sizeof(w->delta));
 }
 
-void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots)
+static uint64_t count_octave(const struct window *w, enum exchange_hist which, unsigned int octave)
 {
-	const size_t nr_words = sizeof(w->delta) / sizeof(uint64_t);
-	uint64_t *delta = (uint64_t *)&w->delta, *before = (uint64_t *)&w->before;
-	size_t i;
+	const uint32_t *buckets = &w->delta.buckets[which][octave * HIST_SUBS];
+	uint64_t sum = 0;
 
-	add_slots(cells, nr_slots, &w->delta);
-	for (i = 0; i < nr_words; i++) {
-		uint64_t now = delta[i];
-		int64_t change = (int64_t)(now - before[i]);
-
-		/* A sample of an earlier window that was amended in this one leaves its old bucket: no count here is negative. */
-		delta[i] = change > 0 ? (uint64_t)change : 0;
-		before[i] = now;
-	}
+	for (unsigned int i = 0; i < HIST_SUBS; i++)
+		sum += buckets[i];
+	return sum;
 }
 
 uint64_t window_count(const struct window *w, enum exchange_hist which)
 {
 	uint64_t sum = 0;
-	unsigned int i;
 
-	for (i = 0; i < HIST_NR_BUCKETS; i++)
-		sum += w->delta.buckets[which][i];
+	for (uint32_t octaves = w->delta.octaves[which]; octaves; octaves &= octaves - 1)
+		sum += count_octave(w, which, (unsigned int)__builtin_ctz(octaves));
 	return sum;
 }
 
 uint64_t window_percentile(const struct window *w, enum exchange_hist which, unsigned int permille)
 {
-	uint64_t rank = (window_count(w, which) * permille + 999) / 1000, seen = 0;
+	uint64_t rank = (window_count(w, which) * permille + 999) / 1000, seen = 0, nr;
+	uint32_t octaves = w->delta.octaves[which];
 	unsigned int i;
 
 	if (!rank)
 		return 0;
-	for (i = 0; i < HIST_NR_BUCKETS; i++) {
-		seen += w->delta.buckets[which][i];
-		if (seen >= rank)
-			break;
+	while (seen + (nr = count_octave(w, which, (unsigned int)__builtin_ctz(octaves))) < rank) {
+		seen += nr;
+		octaves &= octaves - 1;
 	}
+	for (i = (unsigned int)__builtin_ctz(octaves) * HIST_SUBS; seen + w->delta.buckets[which][i] < rank; i++)
+		seen += w->delta.buckets[which][i];
 	return hist_mid(i);
 }
 
@@ -83,10 +123,15 @@ uint64_t window_mean(const struct window *w, enum exchange_hist which)
 
 uint64_t window_count_over(const struct window *w, enum exchange_hist which, uint64_t ns)
 {
-	unsigned int i = HIST_NR_BUCKETS;
+	unsigned int first = hist_index(ns), i;
 	uint64_t sum = 0;
 
-	while (i-- && hist_mid(i) > ns)
-		sum += w->delta.buckets[which][i];
+	first += hist_mid(first) <= ns;
+	for (uint32_t octaves = w->delta.octaves[which]; octaves; octaves &= octaves - 1) {
+		unsigned int octave = (unsigned int)__builtin_ctz(octaves), end = (octave + 1) * HIST_SUBS;
+
+		for (i = octave * HIST_SUBS > first ? octave * HIST_SUBS : first; i < end; i++)
+			sum += w->delta.buckets[which][i];
+	}
 	return sum;
 }

@@ -11,12 +11,15 @@
 
 struct window {
 	struct exchange_cell before; /* all slots of the service, added up */
-	struct exchange_cell delta;  /* of the window that ended last */
+	struct exchange_cell delta;  /* of the window that ended last; its buckets are valid in its octaves alone */
 };
 
 /* Starts at the cells as they are. */
 void window_start(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
-/* Ends the window and starts the next.  Counters wrap; a window of less than 2^63 counts is right all the same. */
+/*
+ * Ends the window and starts the next.  Counters wrap; a window of less than 2^31 requests is right all the same.  Reads the
+ * counters and sums, and if any of them changed, the octaves that are marked; nothing else.
+ */
 void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
 
 /* Values in a histogram. */

@@ -290,8 +290,11 @@ static void arrive(struct station *s)
 
 static void book(struct station *s, enum exchange_hist which, uint64_t ns)
 {
+	uint32_t bucket = hist_index(ns);
+
 	s->cell.sum_ns[which] += ns;
-	s->cell.buckets[which][hist_index(ns)]++;
+	s->cell.octaves[which] |= hist_octave_bit(bucket);
+	s->cell.buckets[which][bucket]++;
 }
 
 static void complete(struct station *s)

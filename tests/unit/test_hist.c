@@ -67,6 +67,19 @@ static void values_beyond_the_range_share_the_last_bucket(void **state)
 	assert_int_equal(hist_index(100000000000ULL) < HIST_NR_BUCKETS - 1, 1);
 }
 
+static void every_octave_has_a_bit_of_its_own_in_a_word(void **state)
+{
+	unsigned int all = 0;
+
+	(void)state;
+	assert_true(HIST_NR_OCTAVES <= 32);
+	for (unsigned int i = 0; i < HIST_NR_BUCKETS; i++) {
+		assert_int_equal(hist_octave_bit(i), 1U << i / HIST_SUBS);
+		all |= hist_octave_bit(i);
+	}
+	assert_int_equal(__builtin_popcount(all), HIST_NR_OCTAVES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +87,7 @@ int main(void)
 		cmocka_unit_test(buckets_tile_the_axis_without_gap_or_overlap),
 		cmocka_unit_test(a_midpoint_is_within_0_8_percent_from_1us_to_137s),
 		cmocka_unit_test(values_beyond_the_range_share_the_last_bucket),
+		cmocka_unit_test(every_octave_has_a_bit_of_its_own_in_a_word),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

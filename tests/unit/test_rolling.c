@@ -101,7 +101,7 @@ static void the_histogram_is_always_that_of_the_ring(void **state)
 			rolling_expire(&rolling, now += (uint32_t)rng_below(&rng, 200));
 		for (int i = 0; i < HIST_NR_BUCKETS; i++)
 			sum += rolling.counts[i];
-		for (int i = 0; i < ROLLING_OCTAVES; i++)
+		for (int i = 0; i < HIST_NR_OCTAVES; i++)
 			octaves += rolling.octaves[i];
 		assert_int_equal(sum, rolling.nr);
 		assert_int_equal(octaves, rolling.nr);

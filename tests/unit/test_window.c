@@ -20,6 +20,7 @@ static struct window window;
 
 static void book(unsigned int slot, enum exchange_hist which, uint64_t ns)
 {
+	cells[slot].octaves[which] |= hist_octave_bit(hist_index(ns));
 	cells[slot].buckets[which][hist_index(ns)]++;
 	cells[slot].sum_ns[which] += ns;
 }
@@ -83,7 +84,8 @@ static void counters_may_wrap(void **state)
 	unsigned int bucket = hist_index(1000000);
 
 	(void)state;
-	cells[0].buckets[EXCHANGE_OWED][bucket] = UINT64_MAX - 1;
+	cells[0].octaves[EXCHANGE_OWED] = hist_octave_bit(bucket);
+	cells[0].buckets[EXCHANGE_OWED][bucket] = UINT32_MAX - 1;
 	cells[0].sum_ns[EXCHANGE_OWED] = UINT64_MAX - 10;
 	window_start(&window, cells, NR_SLOTS);
 	book(0, EXCHANGE_OWED, 1000000);
@@ -116,6 +118,77 @@ static void counts_over_a_target_go_by_midpoints(void **state)
 	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, UINT64_MAX), 0);
 }
 
+static void a_sample_moved_by_an_amendment_leaves_no_negative_count(void **state)
+{
+	(void)state;
+	book(0, EXCHANGE_OWED, 1000000);
+	window_advance(&window, cells, NR_SLOTS);
+	cells[1].buckets[EXCHANGE_OWED][hist_index(1000000)]--; /* taken back on another slot */
+	cells[1].sum_ns[EXCHANGE_OWED] -= 1000000;
+	book(1, EXCHANGE_OWED, 3000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), 1);
+	assert_int_equal(window_percentile(&window, EXCHANGE_OWED, 500), hist_mid(hist_index(3000000)));
+	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, 0), 1);
+}
+
+static void only_marked_octaves_are_read(void **state)
+{
+	unsigned int octave = hist_index(1000000) / HIST_SUBS;
+
+	(void)state;
+	for (unsigned int which = 0; which < EXCHANGE_NR_HISTS; which++)
+		for (unsigned int i = 0; i < HIST_NR_BUCKETS; i++)
+			if (which != EXCHANGE_OWED || i / HIST_SUBS != octave)
+				cells[2].buckets[which][i] = 77;
+	book(2, EXCHANGE_OWED, 1000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), 1);
+	assert_int_equal(window_count_over(&window, EXCHANGE_OWED, 0), 1);
+	for (unsigned int which = 0; which < EXCHANGE_OWED; which++)
+		assert_int_equal(window_count(&window, which), 0);
+}
+
+static void an_octave_marked_in_one_slot_is_read_in_all_from_then_on(void **state)
+{
+	(void)state;
+	window_advance(&window, cells, NR_SLOTS);
+	book(3, EXCHANGE_SERVICE, 40000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_SERVICE), 1);
+	book(0, EXCHANGE_SERVICE, 40000000);
+	book(3, EXCHANGE_SERVICE, 90000000);
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_SERVICE), 2);
+	assert_int_equal(window_percentile(&window, EXCHANGE_SERVICE, 500), hist_mid(hist_index(40000000)));
+	assert_int_equal(window_percentile(&window, EXCHANGE_SERVICE, 1000), hist_mid(hist_index(90000000)));
+}
+
+static void without_a_change_no_bucket_is_read_and_a_late_sum_brings_its_count(void **state)
+{
+	(void)state;
+	book(0, EXCHANGE_OWED, 2000000);
+	window_advance(&window, cells, NR_SLOTS);
+	/* A program between the bucket and the sum. */
+	cells[0].buckets[EXCHANGE_OWED][hist_index(2000000)]++;
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), 0);
+	assert_int_equal(window_mean(&window, EXCHANGE_OWED), 0);
+	cells[0].sum_ns[EXCHANGE_OWED] += 2000000;
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), 1);
+	assert_int_equal(window_mean(&window, EXCHANGE_OWED), 2000000);
+}
+
+static void a_request_of_no_time_is_seen_by_its_counter(void **state)
+{
+	(void)state;
+	book(0, EXCHANGE_OWED, 0);
+	cells[0].counters[EXCHANGE_BEGUN]++;
+	window_advance(&window, cells, NR_SLOTS);
+	assert_int_equal(window_count(&window, EXCHANGE_OWED), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +197,11 @@ int main(void)
 		cmocka_unit_test_setup(counters_may_wrap, clear),
 		cmocka_unit_test_setup(an_empty_histogram_has_no_percentile, clear),
 		cmocka_unit_test_setup(counts_over_a_target_go_by_midpoints, clear),
+		cmocka_unit_test_setup(a_sample_moved_by_an_amendment_leaves_no_negative_count, clear),
+		cmocka_unit_test_setup(only_marked_octaves_are_read, clear),
+		cmocka_unit_test_setup(an_octave_marked_in_one_slot_is_read_in_all_from_then_on, clear),
+		cmocka_unit_test_setup(without_a_change_no_bucket_is_read_and_a_late_sum_brings_its_count, clear),
+		cmocka_unit_test_setup(a_request_of_no_time_is_seen_by_its_counter, clear),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
