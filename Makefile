@@ -76,7 +76,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo check check-all check-cases sim purity clean help install tests fuzzers
+.PHONY: all deps demo check check-all check-cases cost sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -86,6 +86,7 @@ help:
 	@echo 'demo           the main job on real services: load ramp, controller, figure (as root)'
 	@echo 'check          build and pass every test          check-all   the same with the full numbers'
 	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
+	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
 
@@ -189,6 +190,17 @@ $(BUILD)/cases/%: $(BUILD)/tests/cases/%.o $(cases_o)
 	$(Q)$(LINK) $^ -ljansson -lssl -lcrypto -lgrpc -lgpr -lpthread -o $@
 check-cases: $(cases) $(BUILD)/parties $(BUILD)/naive $(BUILD)/hotel-search $(BUILD)/parties-load
 	$(Q)BUILD=$(BUILD) tests/cases/run
+
+# Measurements of `make cost`: a program per file of experiments/cost, and the script that runs them.
+cost_programs := $(patsubst experiments/cost/%.c,$(BUILD)/cost/%,$(wildcard experiments/cost/*.c))
+$(BUILD)/cost/%: $(BUILD)/experiments/cost/%.o $(call obj,experiments/common/number.c policies/rng.c) $(BUILD)/libebee.a
+	$(call say,COST,$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $^ $(LDLIBS_EBEE) -lm -lpthread -o $@
+cost:
+	$(call ensure,$(PACKAGES_BUILD) memcached nginx-light)
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all $(cost_programs)
+	$(Q)BUILD=$(BUILD) experiments/cost/run
 
 # libFuzzer needs clang; the library's code is compiled with coverage once for all of them.
 FUZZFLAGS := -std=gnu11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP

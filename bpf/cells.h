@@ -66,7 +66,7 @@ static __always_inline void book_one(struct exchange_cell *cell, enum exchange_h
 	octave = hist_octave_bit(index);
 	if (!(cell->octaves[which] & octave))
 		__sync_fetch_and_or(&cell->octaves[which], octave);
-	__sync_fetch_and_add(&cell->buckets[which][index], (__u32)sign);
+	__sync_fetch_and_add(&cell->buckets[index / HIST_SUBS][which][index % HIST_SUBS], (__u32)sign);
 	__sync_fetch_and_add(&cell->sum_ns[which], sign > 0 ? ns : -ns);
 }
 

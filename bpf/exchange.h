@@ -83,7 +83,8 @@ struct exchange_cell {
 	__u64 counters[EXCHANGE_NR_COUNTERS];
 	__u64 sum_ns[EXCHANGE_NR_HISTS];
 	__u32 octaves[EXCHANGE_NR_HISTS]; /* a bit for each octave that ever had a value */
-	__u32 buckets[EXCHANGE_NR_HISTS][HIST_NR_BUCKETS];
+	/* The four histograms are about times of one size: side by side they are read in one run. */
+	__u32 buckets[HIST_NR_OCTAVES][EXCHANGE_NR_HISTS][HIST_SUBS];
 };
 
 /* One service as the last sweep over socket storage found it. */

@@ -35,15 +35,20 @@ static uint64_t advance_head(struct window *w, const struct exchange_cell *cells
 	return changed;
 }
 
+static unsigned int lowest(uint32_t octaves)
+{
+	return (unsigned int)__builtin_ctz(octaves);
+}
+
 /* Loops over a constant number of buckets and no atomics: the compiler makes vectors of them. */
 static void advance_octave(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots,
-			   unsigned int which, unsigned int first)
+			   unsigned int octave, unsigned int which)
 {
-	uint32_t *before = &w->before.buckets[which][first], *delta = &w->delta.buckets[which][first];
+	uint32_t *before = w->before.buckets[octave][which], *delta = w->delta.buckets[octave][which];
 	uint32_t now[HIST_SUBS] = { 0 };
 
 	for (unsigned int slot = 0; slot < nr_slots; slot++) {
-		const uint32_t *buckets = &cells[slot].buckets[which][first];
+		const uint32_t *buckets = cells[slot].buckets[octave][which];
 
 		for (unsigned int i = 0; i < HIST_SUBS; i++)
 			now[i] += buckets[i];
@@ -59,6 +64,7 @@ static void advance_octave(struct window *w, const struct exchange_cell *cells, 
 void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots)
 {
 	uint64_t changed = advance_head(w, cells, nr_slots);
+	uint32_t any = 0;
 
 	for (unsigned int which = 0; which < EXCHANGE_NR_HISTS; which++) {
 		uint32_t octaves = 0;
@@ -66,9 +72,12 @@ void window_advance(struct window *w, const struct exchange_cell *cells, unsigne
 		for (unsigned int slot = 0; changed && slot < nr_slots; slot++)
 			octaves |= __atomic_load_n(&cells[slot].octaves[which], __ATOMIC_ACQUIRE);
 		w->delta.octaves[which] = octaves;
-		for (; octaves; octaves &= octaves - 1)
-			advance_octave(w, cells, nr_slots, which, (unsigned int)__builtin_ctz(octaves) * HIST_SUBS);
+		any |= octaves;
 	}
+	for (; any; any &= any - 1)
+		for (unsigned int which = 0; which < EXCHANGE_NR_HISTS; which++)
+			if (w->delta.octaves[which] & any & -any)
+				advance_octave(w, cells, nr_slots, lowest(any), which);
 }
 
 void window_start(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots)
@@ -80,7 +89,7 @@ void window_start(struct window *w, const struct exchange_cell *cells, unsigned 
 
 static uint64_t count_octave(const struct window *w, enum exchange_hist which, unsigned int octave)
 {
-	const uint32_t *buckets = &w->delta.buckets[which][octave * HIST_SUBS];
+	const uint32_t *buckets = w->delta.buckets[octave][which];
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < HIST_SUBS; i++)
@@ -93,7 +102,7 @@ uint64_t window_count(const struct window *w, enum exchange_hist which)
 	uint64_t sum = 0;
 
 	for (uint32_t octaves = w->delta.octaves[which]; octaves; octaves &= octaves - 1)
-		sum += count_octave(w, which, (unsigned int)__builtin_ctz(octaves));
+		sum += count_octave(w, which, lowest(octaves));
 	return sum;
 }
 
@@ -101,17 +110,15 @@ uint64_t window_percentile(const struct window *w, enum exchange_hist which, uns
 {
 	uint64_t rank = (window_count(w, which) * permille + 999) / 1000, seen = 0, nr;
 	uint32_t octaves = w->delta.octaves[which];
-	unsigned int i;
+	unsigned int sub = 0;
 
 	if (!rank)
 		return 0;
-	while (seen + (nr = count_octave(w, which, (unsigned int)__builtin_ctz(octaves))) < rank) {
+	for (; seen + (nr = count_octave(w, which, lowest(octaves))) < rank; octaves &= octaves - 1)
 		seen += nr;
-		octaves &= octaves - 1;
-	}
-	for (i = (unsigned int)__builtin_ctz(octaves) * HIST_SUBS; seen + w->delta.buckets[which][i] < rank; i++)
-		seen += w->delta.buckets[which][i];
-	return hist_mid(i);
+	while (seen + w->delta.buckets[lowest(octaves)][which][sub] < rank)
+		seen += w->delta.buckets[lowest(octaves)][which][sub++];
+	return hist_mid(lowest(octaves) * HIST_SUBS + sub);
 }
 
 uint64_t window_mean(const struct window *w, enum exchange_hist which)
@@ -123,15 +130,13 @@ uint64_t window_mean(const struct window *w, enum exchange_hist which)
 
 uint64_t window_count_over(const struct window *w, enum exchange_hist which, uint64_t ns)
 {
-	unsigned int first = hist_index(ns), i;
 	uint64_t sum = 0;
 
-	first += hist_mid(first) <= ns;
 	for (uint32_t octaves = w->delta.octaves[which]; octaves; octaves &= octaves - 1) {
-		unsigned int octave = (unsigned int)__builtin_ctz(octaves), end = (octave + 1) * HIST_SUBS;
+		unsigned int octave = lowest(octaves), sub = HIST_SUBS;
 
-		for (i = octave * HIST_SUBS > first ? octave * HIST_SUBS : first; i < end; i++)
-			sum += w->delta.buckets[which][i];
+		while (sub-- && hist_mid(octave * HIST_SUBS + sub) > ns)
+			sum += w->delta.buckets[octave][which][sub];
 	}
 	return sum;
 }

@@ -30,4 +30,14 @@ uint64_t window_mean(const struct window *w, enum exchange_hist which);
 /* Values whose bucket's midpoint is over ns. */
 uint64_t window_count_over(const struct window *w, enum exchange_hist which, uint64_t ns);
 
+/* What the kernel programs do with a value, for cells that none of them writes: of a simulated service. */
+static inline void window_book(struct exchange_cell *cell, enum exchange_hist which, uint64_t ns)
+{
+	unsigned int bucket = hist_index(ns);
+
+	cell->octaves[which] |= hist_octave_bit(bucket);
+	cell->buckets[bucket / HIST_SUBS][which][bucket % HIST_SUBS]++;
+	cell->sum_ns[which] += ns;
+}
+
 #endif

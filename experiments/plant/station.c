@@ -288,15 +288,6 @@ static void arrive(struct station *s)
 	plan_arrival(s);
 }
 
-static void book(struct station *s, enum exchange_hist which, uint64_t ns)
-{
-	uint32_t bucket = hist_index(ns);
-
-	s->cell.sum_ns[which] += ns;
-	s->cell.octaves[which] |= hist_octave_bit(bucket);
-	s->cell.buckets[which][bucket]++;
-}
-
 static void complete(struct station *s)
 {
 	struct running r = s->running[0];
@@ -305,9 +296,9 @@ static void complete(struct station *s)
 	if (s->nr_running)
 		heap_sink(s, 0);
 	s->busy[r.server] = false;
-	book(s, EXCHANGE_RESIDENCY, r.start_ns - r.arrival_ns);
-	book(s, EXCHANGE_SERVICE, s->now_ns - r.start_ns);
-	book(s, EXCHANGE_OWED, s->now_ns - r.arrival_ns);
+	window_book(&s->cell, EXCHANGE_RESIDENCY, r.start_ns - r.arrival_ns);
+	window_book(&s->cell, EXCHANGE_SERVICE, s->now_ns - r.start_ns);
+	window_book(&s->cell, EXCHANGE_OWED, s->now_ns - r.arrival_ns);
 	s->nr_late += s->now_ns - r.arrival_ns > s->params.target_ns;
 	if (!waiting_is_empty(&s->waiting, r.server))
 		begin_next(s, r.server);

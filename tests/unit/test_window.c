@@ -18,11 +18,14 @@ enum { NR_SLOTS = 4 };
 static struct exchange_cell cells[NR_SLOTS];
 static struct window window;
 
+static uint32_t *bucket_of(unsigned int slot, enum exchange_hist which, uint64_t ns)
+{
+	return &cells[slot].buckets[hist_index(ns) / HIST_SUBS][which][hist_index(ns) % HIST_SUBS];
+}
+
 static void book(unsigned int slot, enum exchange_hist which, uint64_t ns)
 {
-	cells[slot].octaves[which] |= hist_octave_bit(hist_index(ns));
-	cells[slot].buckets[which][hist_index(ns)]++;
-	cells[slot].sum_ns[which] += ns;
+	window_book(&cells[slot], which, ns);
 }
 
 static int clear(void **state)
@@ -81,11 +84,9 @@ static void a_window_holds_only_what_came_since_the_last(void **state)
 
 static void counters_may_wrap(void **state)
 {
-	unsigned int bucket = hist_index(1000000);
-
 	(void)state;
-	cells[0].octaves[EXCHANGE_OWED] = hist_octave_bit(bucket);
-	cells[0].buckets[EXCHANGE_OWED][bucket] = UINT32_MAX - 1;
+	cells[0].octaves[EXCHANGE_OWED] = hist_octave_bit(hist_index(1000000));
+	*bucket_of(0, EXCHANGE_OWED, 1000000) = UINT32_MAX - 1;
 	cells[0].sum_ns[EXCHANGE_OWED] = UINT64_MAX - 10;
 	window_start(&window, cells, NR_SLOTS);
 	book(0, EXCHANGE_OWED, 1000000);
@@ -123,7 +124,7 @@ static void a_sample_moved_by_an_amendment_leaves_no_negative_count(void **state
 	(void)state;
 	book(0, EXCHANGE_OWED, 1000000);
 	window_advance(&window, cells, NR_SLOTS);
-	cells[1].buckets[EXCHANGE_OWED][hist_index(1000000)]--; /* taken back on another slot */
+	(*bucket_of(1, EXCHANGE_OWED, 1000000))--; /* taken back on another slot */
 	cells[1].sum_ns[EXCHANGE_OWED] -= 1000000;
 	book(1, EXCHANGE_OWED, 3000000);
 	window_advance(&window, cells, NR_SLOTS);
@@ -140,7 +141,7 @@ static void only_marked_octaves_are_read(void **state)
 	for (unsigned int which = 0; which < EXCHANGE_NR_HISTS; which++)
 		for (unsigned int i = 0; i < HIST_NR_BUCKETS; i++)
 			if (which != EXCHANGE_OWED || i / HIST_SUBS != octave)
-				cells[2].buckets[which][i] = 77;
+				cells[2].buckets[i / HIST_SUBS][which][i % HIST_SUBS] = 77;
 	book(2, EXCHANGE_OWED, 1000000);
 	window_advance(&window, cells, NR_SLOTS);
 	assert_int_equal(window_count(&window, EXCHANGE_OWED), 1);
@@ -170,7 +171,7 @@ static void without_a_change_no_bucket_is_read_and_a_late_sum_brings_its_count(v
 	book(0, EXCHANGE_OWED, 2000000);
 	window_advance(&window, cells, NR_SLOTS);
 	/* A program between the bucket and the sum. */
-	cells[0].buckets[EXCHANGE_OWED][hist_index(2000000)]++;
+	(*bucket_of(0, EXCHANGE_OWED, 2000000))++;
 	window_advance(&window, cells, NR_SLOTS);
 	assert_int_equal(window_count(&window, EXCHANGE_OWED), 0);
 	assert_int_equal(window_mean(&window, EXCHANGE_OWED), 0);
