@@ -120,11 +120,57 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_root;
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css; /* its group is NULL for an automatic task group */
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of version 2 */
+};
+
+struct cfs_rq {
+	__u64 throttled_clock_self_time; /* since 6.6 */
+	__u64 throttled_clock_pelt_time; /* since 5.19 */
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	unsigned long long run_delay; /* ns; the second field of /proc/PID/schedstat */
+};
+
+struct thread_info {
+	__u32 cpu;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid;
 	int tgid;
+	char comm[16];
 	struct task_struct *real_parent;
 	struct signal_struct *signal;
+	struct sched_entity se;
+	struct task_group *sched_task_group;
+	struct sched_info sched_info;
+	struct css_set *cgroups;
 	unsigned long nvcsw; /* how often it gave up the CPU to wait */
 };
 

@@ -30,7 +30,7 @@ struct ebee_window {
 	struct ebee *e;
 	unsigned int service;
 	uint64_t start_ns;
-	uint64_t nr_waiting_before, nr_drops_before;
+	uint64_t nr_waiting_before, nr_drops_before, run_delay_before_ns, nr_walks_before;
 	struct window window;
 };
 
@@ -128,6 +128,8 @@ int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size
 		err = tracing_open(&e->tracing, e, opts);
 	if (err)
 		snprintf(error, error_size, "histograms and ring could not be mapped: %s", strerror(-err));
+	if (!err && !e->tracing)
+		runqueue_enter(e);
 out:
 	if (err)
 		ebee_close(e);
@@ -146,6 +148,7 @@ void ebee_close(struct ebee *e)
 		munmap((void *)e->cells, e->cells_size);
 	grpc_close(e->grpc);
 	http2_close(e->http2);
+	runqueue_close(e->runqueue);
 	exchange_bpf__destroy(e->skel);
 	free(e);
 }
@@ -160,8 +163,7 @@ const char *ebee_error(const struct ebee *e)
 	return e->error;
 }
 
-/* Deletes the entries of a hash whose value is the service. */
-static void map_drop(const struct bpf_map *map, __u32 service)
+void handle_map_drop(const struct bpf_map *map, __u32 service)
 {
 	union { __u32 pid; struct exchange_port port; __u64 address; } key, next;
 	void *at = NULL;
@@ -179,19 +181,22 @@ static void map_drop(const struct bpf_map *map, __u32 service)
 
 int ebee_remove(struct ebee *e, unsigned service)
 {
-	int err;
+	int err = 0;
 
 	if (service >= e->nr_services)
 		return -EINVAL;
 	lifecycle_leave(e, service);
-	map_drop(e->skel->maps.processes, service);
-	map_drop(e->skel->maps.ports, service);
-	map_drop(e->skel->maps.listeners, service);
-	map_drop(e->skel->maps.unix_listeners, service);
+	handle_map_drop(e->skel->maps.processes, service);
+	handle_map_drop(e->skel->maps.ports, service);
+	handle_map_drop(e->skel->maps.listeners, service);
+	handle_map_drop(e->skel->maps.unix_listeners, service);
 	e->skel->bss->lifecycle[service] = e->skel->bss->by_process[service] = 0;
 	e->skel->bss->target_ns[service] = 0;
 	e->skel->bss->forgotten = service;
-	err = programs_iterate(e->skel->links.forget);
+	if (e->runqueue)
+		err = runqueue_remove(e->runqueue, service);
+	if (!err)
+		err = programs_iterate(e->skel->links.forget);
 	return err ? err : programs_iterate(e->skel->links.forget_unix);
 }
 
@@ -265,6 +270,9 @@ int ebee_sweep(struct ebee *e)
 
 	if (e->grpc && grpc_is_waiting(e->grpc))
 		grpc_attach(e->grpc, unwanted, sizeof(unwanted));
+	err = e->runqueue ? runqueue_sweep(e->runqueue) : 0;
+	if (err)
+		return err;
 	if (e->skel->bss->wants_send_entry && !e->has_send_entry) {
 		e->has_send_entry = true; /* tried once: without it the peer's time inside a large send stays in owed */
 		programs_attach_send_entry(e->skel);
@@ -312,6 +320,7 @@ int ebee_window_open(struct ebee_window **ret, struct ebee *e, unsigned service)
 	w->service = service;
 	w->start_ns = handle_now_ns();
 	w->nr_drops_before = e->skel->bss->swept[service].nr_listen_drops;
+	w->run_delay_before_ns = runqueue_delay_ns(e->runqueue, service, &w->nr_walks_before);
 	window_start(&w->window, cells_of(e, service), e->nr_slots);
 	*ret = w;
 	return 0;
@@ -327,7 +336,7 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 	const struct exchange_sweep *swept = &w->e->skel->bss->swept[w->service];
 	const __u64 *delta = w->window.delta.counters;
 	const struct grpc *grpc = w->e->grpc;
-	uint64_t now = handle_now_ns();
+	uint64_t now = handle_now_ns(), nr_walks, delay_ns = runqueue_delay_ns(w->e->runqueue, w->service, &nr_walks);
 
 	window_advance(&w->window, cells_of(w->e, w->service), w->e->nr_slots);
 	*ret = (struct ebee_window_info){
@@ -344,6 +353,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 		.oldest_ns = swept->oldest_ns,
 		/* Less than before: a listener closed and took its count along. */
 		.nr_listen_drops = swept->nr_listen_drops > w->nr_drops_before ? swept->nr_listen_drops - w->nr_drops_before : 0,
+		.has_run_delay = nr_walks != w->nr_walks_before,
+		.run_delay_ns = nr_walks != w->nr_walks_before ? delay_ns - w->run_delay_before_ns : 0,
 		.coverage = {
 			.nr_aborted = delta[EXCHANGE_ABORTED],
 			.nr_unmatched = delta[EXCHANGE_UNMATCHED],
@@ -367,6 +378,9 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 	w->start_ns = now;
 	w->nr_waiting_before = swept->nr_waiting;
 	w->nr_drops_before = swept->nr_listen_drops;
+	if (nr_walks != w->nr_walks_before)
+		w->run_delay_before_ns = delay_ns;
+	w->nr_walks_before = nr_walks;
 	return 0;
 }
 
@@ -393,55 +407,4 @@ int ebee_window_mean(const struct ebee_window *w, enum ebee_latency which, uint6
 uint64_t ebee_window_count_over(const struct ebee_window *w, enum ebee_latency which, uint64_t ns)
 {
 	return window_count_over(&w->window, (enum exchange_hist)which, ns);
-}
-
-static void add_info(const struct bpf_object *object, struct bpf_prog_info *sum)
-{
-	struct bpf_program *program;
-
-	bpf_object__for_each_program(program, object) {
-		struct bpf_prog_info info = { 0 };
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
-			continue;
-		sum->run_time_ns += info.run_time_ns;
-		sum->recursion_misses += info.recursion_misses;
-	}
-}
-
-/* Kernel statistics added up over the handle's programs. */
-static struct bpf_prog_info sum_info(const struct ebee *e)
-{
-	struct bpf_prog_info sum = { 0 };
-
-	add_info(e->skel->obj, &sum);
-	if (e->grpc)
-		add_info(grpc_object(e->grpc), &sum);
-	if (e->http2)
-		add_info(http2_object(e->http2), &sum);
-	return sum;
-}
-
-uint64_t ebee_cpu_ns(const struct ebee *e)
-{
-	return sum_info(e).run_time_ns;
-}
-
-int ebee_count_cpu(struct ebee *e, int on)
-{
-	if (on && e->stats_fd < 0) {
-		e->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-		return e->stats_fd < 0 ? -errno : 0;
-	}
-	if (!on && e->stats_fd >= 0) {
-		close(e->stats_fd);
-		e->stats_fd = -1;
-	}
-	return 0;
-}
-
-uint64_t ebee_recursion_misses(const struct ebee *e)
-{
-	return sum_info(e).recursion_misses;
 }

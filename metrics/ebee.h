@@ -81,6 +81,11 @@ const char *ebee_features(const struct ebee *e);
 int ebee_add_pid(struct ebee *e, unsigned service, pid_t pid);
 /* Listeners on `port` in the caller's network namespace, whoever holds them. */
 int ebee_add_port(struct ebee *e, unsigned service, uint16_t port);
+/*
+ * A process of a service that is known by port: its run-queue delay counts, its sockets say nothing.  Not with a ring
+ * (-EINVAL); -ENOTSUP: this kernel cannot tell.
+ */
+int ebee_add_server(struct ebee *e, unsigned service, pid_t pid);
 /* Gives up a service: its processes, ports and open connections.  The number may be used again. */
 int ebee_remove(struct ebee *e, unsigned service);
 /*
@@ -102,7 +107,8 @@ int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lif
 
 /*
  * Ends exchanges that have settled and looks for requests in flight, in all services of the handle.  Call it once per
- * interval, before the windows are advanced.  Costs nothing while nothing is pending.
+ * interval, before the windows are advanced.  Costs a walk over the machine's tasks, where one is due (run_delay_ns), and
+ * nothing else while nothing is pending.
  */
 int ebee_sweep(struct ebee *e);
 
@@ -142,6 +148,13 @@ struct ebee_window_info {
 	uint64_t nr_over_target;
 	uint64_t oldest_ns;    /* age of the oldest in flight */
 	uint64_t nr_listen_drops; /* connections turned away because the accept queue was full */
+	/*
+	 * Time that runnable threads of the service waited for a CPU, added up over threads: schedstat's, throttling by a quota
+	 * included.  A wait counts when it ends.  A walk over the machine's tasks takes it in: at most one per sweep, and so
+	 * few that they take 0.1 % of a CPU.  So this is the growth between two walks, of which the last was in this window.
+	 */
+	uint64_t run_delay_ns;
+	int has_run_delay; /* 0: no walk in this window; in none on a kernel that cannot, or on a handle with a ring */
 	struct ebee_coverage coverage;
 };
 
@@ -155,6 +168,33 @@ int ebee_window_percentile(const struct ebee_window *w, enum ebee_latency which,
 int ebee_window_mean(const struct ebee_window *w, enum ebee_latency which, uint64_t *ret_ns);
 /* Completions whose latency is over `ns`, counted by bucket midpoints. */
 uint64_t ebee_window_count_over(const struct ebee_window *w, enum ebee_latency which, uint64_t ns);
+
+/*
+ * Who ran while threads of a service waited for their CPU: hooks on every switch and wake-up of the machine, so only while
+ * asked for.  Times are those of waiting threads: two that wait for one burner for 1 ms make 2 ms.
+ */
+enum { EBEE_MAX_CULPRITS = 5, EBEE_COMM_SIZE = 16 };
+
+struct ebee_culprit {
+	char comm[EBEE_COMM_SIZE];
+	uint64_t cgroup_id; /* of the cpu controller (version 1) or of version 2: the inode number of the group's directory */
+	uint64_t wait_ns;
+};
+
+struct ebee_culprits {
+	unsigned nr; /* the largest first */
+	struct ebee_culprit top[EBEE_MAX_CULPRITS];
+	uint64_t others_ns;    /* of all that are not in `top` */
+	uint64_t self_ns;      /* other threads of the service ran */
+	uint64_t idle_ns;      /* nobody did: a CPU that wakes up */
+	uint64_t throttled_ns; /* a quota held the threads back */
+	uint64_t lost_ns;      /* waited, but for whom is not known */
+};
+
+/* -ENOTSUP: this kernel cannot, ebee_error says why; -EINVAL on a handle with a ring. */
+int ebee_trace_culprits(struct ebee *e, int on);
+/* Of waits that ended between the last two sweeps.  -EINVAL: not traced. */
+int ebee_get_culprits(const struct ebee *e, unsigned service, struct ebee_culprits *ret);
 
 /*
  * Tracing: a process and its descendants, request by request, through a ring buffer that a thread of the library

@@ -9,6 +9,7 @@
 #include "grpc.h"
 #include "http2.h"
 #include "programs.h"
+#include "runqueue.h"
 #include "tracing.h"
 
 struct ebee {
@@ -22,9 +23,13 @@ struct ebee {
 	int stats_fd; /* >= 0 while the kernel counts our CPU time for us */
 	struct grpc *grpc;      /* NULL: no service has this lifecycle */
 	struct http2 *http2;    /* likewise */
+	struct runqueue *runqueue; /* NULL: opened with a ring, or this kernel cannot */
 	char error[768];        /* of ebee_error */
 	struct tracing *tracing; /* NULL: opened without a ring */
 };
+
+/* Deletes the entries of a hash whose value is the service. */
+void handle_map_drop(const struct bpf_map *map, __u32 service);
 
 /* CLOCK_MONOTONIC, the programs' clock. */
 uint64_t handle_now_ns(void);
