@@ -45,6 +45,7 @@
 #ifndef EBEE_EXCHANGE_STATE_H
 #define EBEE_EXCHANGE_STATE_H
 
+#include "ring.h"
 #include "sockets.h"
 
 #include <bpf/bpf_core_read.h>
@@ -67,12 +68,6 @@ struct {
 	__type(value, __u32);
 } listeners SEC(".maps");
 
-/* Records of the per-request interface; not created, and the code that fills it not loaded, unless asked for. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 128 * 1024); /* set by the loader */
-} requests SEC(".maps");
-
 /* AF_UNIX: a connection carries the very address object of its listener, and a client has none.  Key: that pointer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -91,10 +86,7 @@ struct {
 	__type(value, struct exchange);
 } unix_exchanges SEC(".maps");
 
-const volatile __u32 ring_wakeup;  /* bytes waiting in the ring that wake its reader; 0: there is no ring */
-
 /* Written by user space. */
-__u32 traced[EXCHANGE_MAX_SERVICES]; /* nonzero: its requests go to the ring, too */
 __u32 lifecycle[EXCHANGE_MAX_SERVICES];
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
 __u64 long_ns = 2000000000;
@@ -134,16 +126,6 @@ struct exchange_done {
 	__u32 buffered;
 };
 
-/* The reader looks at the ring by itself several times a second; it is woken only when the ring fills sooner. */
-static __always_inline void record(struct exchange_cell *cell, __u32 service, __u64 owed_ns)
-{
-	__u64 entry = (__u64)service << EXCHANGE_RECORD_SHIFT | (owed_ns & EXCHANGE_RECORD_NS);
-	__u64 wake = bpf_ringbuf_query(&requests, BPF_RB_AVAIL_DATA) >= ring_wakeup ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-
-	if (bpf_ringbuf_output(&requests, &entry, sizeof(entry), wake))
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_DROPPED], 1);
-}
-
 static __always_inline void book(struct exchange_cell *cell, __u32 service, const struct exchange_done *done, __s64 sign)
 {
 	__u64 owed = done->end - done->owed_from, spread = done->end - done->first_write;
@@ -163,8 +145,8 @@ static __always_inline void book(struct exchange_cell *cell, __u32 service, cons
 	book_one(cell, EXCHANGE_SERVICE, done->end - done->first_read, sign);
 	book_one(cell, EXCHANGE_TOTAL, done->end - done->begin, sign);
 	book_one(cell, EXCHANGE_OWED, owed, sign);
-	if (ring_wakeup && sign > 0 && traced[SERVICE_INDEX(service)])
-		record(cell, service, owed);
+	if (sign > 0)
+		trace(cell, service, owed);
 }
 
 /* Under the lock: what the open exchange would be booked as if it ended then. */

@@ -216,7 +216,7 @@ int BPF_PROG(state, const struct sock *const_sk, int old, int new)
 
 static __always_inline void sweep_one(__u32 service, __u64 since, __u64 now, bool waiting)
 {
-	struct http2_sweep *result = &swept[SERVICE_INDEX(service)];
+	struct exchange_sweep *result = &swept[SERVICE_INDEX(service)];
 	__u64 target = target_ns[SERVICE_INDEX(service)], age = now > since ? now - since : 0;
 
 	set_pending(service);

@@ -140,6 +140,7 @@ static __always_inline void book_stream(const struct http2_stream *stream, __u64
 	book_one(cell, EXCHANGE_SERVICE, now - stream->read, 1);
 	book_one(cell, EXCHANGE_TOTAL, now - stream->arrival, 1);
 	book_one(cell, EXCHANGE_OWED, now - stream->owed_from, 1);
+	trace(cell, stream->service, now - stream->owed_from);
 }
 
 static __always_inline void stream_end_at(struct http2_connection *c, __u32 id, __u64 now, bool aborted)

@@ -5,6 +5,7 @@
 #ifndef EBEE_HTTP2_STATE_H
 #define EBEE_HTTP2_STATE_H
 
+#include "ring.h"
 #include "sockets.h"
 #include "stamps.h"
 
@@ -86,7 +87,7 @@ __u32 wanted[EXCHANGE_MAX_SERVICES]; /* nonzero: measured by stream */
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
 __u64 long_ns; /* an answer spread over more is counted apart */
 /* Written by the sweep, which user space clears first. */
-struct http2_sweep swept[EXCHANGE_MAX_SERVICES];
+struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 /* Nonzero: something of the service may be open.  Set by programs, cleared before a sweep. */
 __u32 pending[EXCHANGE_MAX_SERVICES];
 

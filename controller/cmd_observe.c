@@ -24,13 +24,11 @@
 #include "qos.h"
 #include "sensor_ebee.h"
 
-static const char *const lifecycles[EBEE_NR_LIFECYCLES] = { "exchange", "connection", "grpc", "http2" };
-
 struct observe {
 	struct match match;
 	char name[CONFIG_PATH_SIZE + 16];
 	uint64_t interval_ns, duration_ns, target_ns;
-	enum ebee_lifecycle lifecycle;
+	enum ebee_lifecycle lifecycle, shown; /* asked for; in use when we said so last */
 	bool json;
 	struct ebee *ebee;
 	struct ebee_window *interval, *whole;
@@ -75,19 +73,20 @@ static int parse_match(const struct option_table *table, const char *pid, const 
 
 static int parse_lifecycle(const struct option_table *table, const char *text, enum ebee_lifecycle *ret)
 {
-	for (int i = 0; i < EBEE_NR_LIFECYCLES; i++) {
-		if (!strcmp(text, lifecycles[i])) {
+	for (int i = 0; i < EBEE_LIBRARY; i++) {
+		if (!strcmp(text, ebee_lifecycle_name((enum ebee_lifecycle)i))) {
 			*ret = (enum ebee_lifecycle)i;
 			return 0;
 		}
 	}
-	return options_error(table, "--lifecycle %s: exchange, connection, grpc or http2 is wanted", text);
+	return options_error(table, "--lifecycle %s: exchange, connection, grpc, http2, read-send, auto or ebee is wanted", text);
 }
 
-/* A port's process may listen on others that are not asked for.  But probes in a library need the process. */
+/* A port's process may listen on others that are not asked for.  But libraries and descriptors are the process's. */
 static bool by_port_alone(const struct observe *o)
 {
-	return o->match.kind == MATCH_PORT && o->lifecycle != EBEE_GRPC;
+	return o->match.kind == MATCH_PORT && o->lifecycle != EBEE_GRPC && o->lifecycle != EBEE_READ_SEND &&
+	       o->lifecycle != EBEE_STUDY;
 }
 
 /* Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway. */
@@ -158,6 +157,7 @@ static void print_json(const struct observe *o, const struct sample *s, const st
 {
 	static const char *const latencies[] = { "mean_us", "p50_us", "p95_us", "p99_us", "total_p50_us", "total_p99_us",
 						 "residency_p99_us", "service_p99_us" };
+	const char *reason = ebee_lifecycle_reason(o->ebee, 0);
 	json_t *line = json_pack(
 		"{s:f, s:f, s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:I, s:I, s:I, s:s, s:s, s:o}",
 		"t_s", (double)(info->end_ns - o->start_ns) / 1e9, "window_s", (double)info->length_ns / 1e9,
@@ -167,11 +167,14 @@ static void print_json(const struct observe *o, const struct sample *s, const st
 		"residency_p99_us", us(s->residency_p99_ns), "service_p99_us", us(s->service_p99_ns),
 		"arrivals", (json_int_t)s->nr_arrived, "in_flight", (json_int_t)s->nr_in_flight, "oldest_us", us(s->oldest_ns),
 		"over_target", (json_int_t)s->nr_over_target, "listen_drops", (json_int_t)s->nr_listen_drops,
-		"connections", (json_int_t)info->nr_connections, "state", state, "lifecycle", lifecycles[o->lifecycle],
+		"connections", (json_int_t)info->nr_connections, "state", state, "lifecycle",
+		ebee_lifecycle_name(ebee_lifecycle_in_use(o->ebee, 0)),
 		"coverage", coverage_json(&info->coverage, ebee_recursion_misses(o->ebee)));
 
 	for (size_t i = 0; line && !s->nr_completed && i < sizeof(latencies) / sizeof(latencies[0]); i++)
 		json_object_set_new(line, latencies[i], json_null()); /* no data is not zero */
+	if (line && reason[0])
+		json_object_set_new(line, "lifecycle_reason", json_string(reason));
 	if (line && summary)
 		json_object_set_new(line, "summary", json_true());
 	if (line)
@@ -202,6 +205,16 @@ static void print_text(const struct observe *o, const struct sample *s, const st
 	if (s->nr_listen_drops)
 		printf(" listen_drops=%" PRIu64, s->nr_listen_drops);
 	putchar('\n');
+}
+
+/* A line when another lifecycle was chosen; a JSON line has it anyway. */
+static void print_change(struct observe *o)
+{
+	enum ebee_lifecycle now = ebee_lifecycle_in_use(o->ebee, 0);
+
+	if (now != o->shown && !o->json)
+		printf("lifecycle %s: %s\n", ebee_lifecycle_name(now), ebee_lifecycle_reason(o->ebee, 0));
+	o->shown = now;
 }
 
 static int print_window(struct observe *o, struct ebee_window *w, bool summary)
@@ -238,6 +251,7 @@ static int open_all(struct observe *o, char *error, size_t error_size)
 		err = ebee_window_open(&o->interval, o->ebee, 0);
 	if (!err)
 		err = ebee_window_open(&o->whole, o->ebee, 0);
+	o->shown = ebee_lifecycle_in_use(o->ebee, 0);
 	if (err)
 		snprintf(error, error_size, "%s: %s", o->name, ebee_error(o->ebee)[0] ? ebee_error(o->ebee) : strerror(-err));
 	return err;
@@ -265,6 +279,7 @@ static int watch(struct observe *o, int timer_fd, int signal_fd)
 			err = ebee_sweep(o->ebee);
 		if (!err)
 			err = print_window(o, o->interval, false);
+		print_change(o);
 	}
 	return err;
 }
@@ -317,7 +332,7 @@ int cmd_observe(int argc, char **argv)
 		{ "cgroup", 0, "PATH", OPTION_STRING, &cgroup, "the processes of a control group" },
 		{ "unit", 0, "NAME", OPTION_STRING, &unit, "the processes of a systemd unit" },
 		{ "lifecycle", 0, "L", OPTION_STRING, &lifecycle,
-		  "exchange (default), connection: one request each, grpc: by its library, or http2: by its frames" },
+		  "what a request is: exchange (default), connection, grpc, http2, read-send, auto or ebee" },
 		{ "interval", 'i', "DUR", OPTION_DURATION, &o.interval_ns, "a line this often (default 1s)" },
 		{ "for", 0, "DUR", OPTION_DURATION, &o.duration_ns, "stop after this long (default: on Ctrl-C)" },
 		{ "target", 0, "DUR", OPTION_DURATION, &o.target_ns, "count requests in flight that are older than this" },

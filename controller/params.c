@@ -41,11 +41,14 @@ const struct param params[PARAM_COUNT] = {
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
 	{ PARAM_SERVICE, "lifecycle", PARAM_CHOICE, offsetof(struct config_service, lifecycle), 0, 0, "exchange",
-	  "exchange | connection | grpc | http2",
+	  "exchange | connection | grpc | http2 | read-send | auto | ebee",
 	  "When a request is over: with its answer, however many share a connection, or with its connection.\n"
 	  "The second is for clients that make one connection per request, over HTTP/2 or TLS too.\n"
 	  "The third is for servers built on gRPC's C++ core: probes in the library tell calls apart.\n"
-	  "The last is for HTTP/2 without TLS, gRPC included, whatever serves it: streams are told apart by their frames." },
+	  "The fourth is for HTTP/2 without TLS, gRPC included, whatever serves it: streams are told apart by their frames.\n"
+	  "With read-send it is over with the first send after a read on the same descriptor: for comparison.\n"
+	  "With auto it is exchange, http2 or grpc, by what the connections carry, looked at again all the time.\n"
+	  "With ebee it is connection, read-send or grpc, chosen as the eBeeMetrics study does: for comparison." },
 	{ PARAM_SERVICE, "cores", PARAM_CORES, 0, 1, TOPOLOGY_MAX_CORES, "1..", "N | MIN..MAX | MIN..",
 	  "Fewest and most physical cores the service may own.\n"
 	  "One number fixes them; without a maximum all there are may be its." },

@@ -14,6 +14,9 @@
 _Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION && (int)CONFIG_LIFECYCLE_GRPC == (int)EBEE_GRPC &&
 		       (int)CONFIG_LIFECYCLE_HTTP2 == (int)EBEE_HTTP2,
 	       "configuration and library agree");
+_Static_assert((int)CONFIG_LIFECYCLE_READ_SEND == (int)EBEE_READ_SEND && (int)CONFIG_LIFECYCLE_AUTO == (int)EBEE_AUTO &&
+		       (int)CONFIG_LIFECYCLE_EBEE == (int)EBEE_STUDY,
+	       "configuration and library agree");
 
 struct sensor_ebee {
 	struct ebee *ebee;
@@ -28,6 +31,13 @@ struct sensor_ebee {
 };
 
 enum { COUNT_ONE_OF = 10 };
+
+/* A port's process may listen on others that are not the service's.  But libraries and descriptors are the process's. */
+static bool by_port_alone(const struct config_service *service)
+{
+	return service->match.kind == MATCH_PORT && service->lifecycle != CONFIG_LIFECYCLE_GRPC &&
+	       service->lifecycle != CONFIG_LIFECYCLE_READ_SEND && service->lifecycle != CONFIG_LIFECYCLE_EBEE;
+}
 
 /* Without data every latency is 0, and nr_completed says so. */
 static uint64_t percentile(const struct ebee_window *w, enum ebee_latency which, uint32_t permille)
@@ -88,8 +98,7 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 		err = ebee_set_target(s->ebee, i, service->target_ns);
 		if (!err)
 			err = ebee_set_lifecycle(s->ebee, i, (enum ebee_lifecycle)service->lifecycle);
-		/* A port's process may listen on others that are not the service's.  But probes in a library need it. */
-		s->by_port[i] = service->match.kind == MATCH_PORT && service->lifecycle != CONFIG_LIFECYCLE_GRPC;
+		s->by_port[i] = by_port_alone(service);
 		if (!err && service->match.kind == MATCH_PORT)
 			err = ebee_add_port(s->ebee, i, (uint16_t)service->match.number);
 		if (!err)

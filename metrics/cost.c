@@ -10,8 +10,9 @@
 
 #include "handle.h"
 
-static void add_info(const struct bpf_object *object, struct bpf_prog_info *sum)
+static void add_info(const struct bpf_object *object, void *ctx)
 {
+	struct bpf_prog_info *sum = ctx;
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, object) {
@@ -31,10 +32,7 @@ static struct bpf_prog_info sum_info(const struct ebee *e)
 	struct bpf_prog_info sum = { 0 };
 
 	add_info(e->skel->obj, &sum);
-	if (e->grpc)
-		add_info(grpc_object(e->grpc), &sum);
-	if (e->http2)
-		add_info(http2_object(e->http2), &sum);
+	lifecycle_each_object(e, add_info, &sum);
 	if (e->runqueue)
 		add_info(runqueue_object(e->runqueue), &sum);
 	return sum;

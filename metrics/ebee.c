@@ -75,6 +75,10 @@ static int check_opts(const struct ebee_opts *opts, char *error, size_t error_si
 		snprintf(error, error_size, "options of another version, or more than %d services", EBEE_MAX_SERVICES);
 		return -EINVAL;
 	}
+	if (opts->trace_lifecycle >= EBEE_LIBRARY) {
+		snprintf(error, error_size, "trace_lifecycle %d is none", (int)opts->trace_lifecycle);
+		return -EINVAL;
+	}
 	if (opts->ring_size % page || opts->ring_size & (opts->ring_size - 1)) {
 		snprintf(error, error_size, "ring_size %u: a power of two of at least %u is wanted", opts->ring_size, page);
 		return -EINVAL;
@@ -146,8 +150,7 @@ void ebee_close(struct ebee *e)
 	ebee_count_cpu(e, 0);
 	if (e->cells)
 		munmap((void *)e->cells, e->cells_size);
-	grpc_close(e->grpc);
-	http2_close(e->http2);
+	lifecycle_close(e);
 	runqueue_close(e->runqueue);
 	exchange_bpf__destroy(e->skel);
 	free(e);
@@ -179,6 +182,20 @@ void handle_map_drop(const struct bpf_map *map, __u32 service)
 		bpf_map_delete_elem(bpf_map__fd(map), at);
 }
 
+bool handle_is_known(const struct ebee *e, unsigned int service)
+{
+	return e->skel->bss->by_process[service] || e->has_port[service];
+}
+
+int handle_forget(struct ebee *e, unsigned int service)
+{
+	int err;
+
+	e->skel->bss->forgotten = service;
+	err = programs_iterate(e->skel->links.forget);
+	return err ? err : programs_iterate(e->skel->links.forget_unix);
+}
+
 int ebee_remove(struct ebee *e, unsigned service)
 {
 	int err = 0;
@@ -186,18 +203,16 @@ int ebee_remove(struct ebee *e, unsigned service)
 	if (service >= e->nr_services)
 		return -EINVAL;
 	lifecycle_leave(e, service);
+	e->has_port[service] = false;
 	handle_map_drop(e->skel->maps.processes, service);
 	handle_map_drop(e->skel->maps.ports, service);
 	handle_map_drop(e->skel->maps.listeners, service);
 	handle_map_drop(e->skel->maps.unix_listeners, service);
-	e->skel->bss->lifecycle[service] = e->skel->bss->by_process[service] = 0;
+	e->skel->bss->by_process[service] = 0;
 	e->skel->bss->target_ns[service] = 0;
-	e->skel->bss->forgotten = service;
 	if (e->runqueue)
 		err = runqueue_remove(e->runqueue, service);
-	if (!err)
-		err = programs_iterate(e->skel->links.forget);
-	return err ? err : programs_iterate(e->skel->links.forget_unix);
+	return err ? err : handle_forget(e, service);
 }
 
 static int map_add(const struct bpf_map *map, const void *key, __u32 service)
@@ -225,6 +240,7 @@ int ebee_add_port(struct ebee *e, unsigned service, uint16_t port)
 
 	if (service >= e->nr_services || !port)
 		return -EINVAL;
+	e->has_port[service] = true;
 	return map_add(e->skel->maps.ports, &key, service);
 }
 
@@ -246,11 +262,7 @@ int ebee_seed(struct ebee *e)
 		err = programs_iterate(e->skel->links.find_files);
 	if (!err)
 		err = programs_iterate(e->skel->links.find_tcp);
-	if (e->http2)
-		http2_refresh(e->http2);
-	if (!err && e->grpc)
-		err = grpc_attach(e->grpc, e->error, sizeof(e->error));
-	return err;
+	return err ? err : lifecycle_seed(e);
 }
 
 int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns)
@@ -263,13 +275,10 @@ int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns)
 
 int ebee_sweep(struct ebee *e)
 {
-	bool any = (e->grpc && grpc_is_pending(e->grpc)) || (e->http2 && http2_is_pending(e->http2));
+	bool any = lifecycle_is_pending(e);
 	unsigned int i;
-	char unwanted[1]; /* ebee_seed has said it */
 	int err;
 
-	if (e->grpc && grpc_is_waiting(e->grpc))
-		grpc_attach(e->grpc, unwanted, sizeof(unwanted));
 	err = e->runqueue ? runqueue_sweep(e->runqueue) : 0;
 	if (err)
 		return err;
@@ -284,17 +293,15 @@ int ebee_sweep(struct ebee *e)
 		e->skel->bss->swept[i].nr_over_target = e->skel->bss->swept[i].oldest_ns = 0;
 	}
 	if (!any)
-		return 0;
+		return lifecycle_step(e);
 	for (i = 0; i < e->nr_services; i++)
 		e->skel->bss->swept[i].nr_connections = e->skel->bss->swept[i].nr_listen_drops = 0;
 	err = programs_iterate(e->skel->links.sweep);
 	if (!err && e->skel->bss->unix_seen)
 		err = programs_iterate(e->skel->links.sweep_unix);
-	if (!err && e->grpc)
-		err = grpc_sweep(e->grpc, e->skel->bss->target_ns, e->skel->bss->swept);
-	if (!err && e->http2)
-		err = http2_sweep(e->http2);
-	return err;
+	if (!err)
+		err = lifecycle_sweep(e);
+	return err ? err : lifecycle_step(e);
 }
 
 void ebee_set_settle(struct ebee *e, uint64_t settle_ns)
@@ -335,7 +342,6 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 {
 	const struct exchange_sweep *swept = &w->e->skel->bss->swept[w->service];
 	const __u64 *delta = w->window.delta.counters;
-	const struct grpc *grpc = w->e->grpc;
 	uint64_t now = handle_now_ns(), nr_walks, delay_ns = runqueue_delay_ns(w->e->runqueue, w->service, &nr_walks);
 
 	window_advance(&w->window, cells_of(w->e, w->service), w->e->nr_slots);
@@ -366,8 +372,8 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_blocked = delta[EXCHANGE_BLOCKED],
 			.nr_amended = delta[EXCHANGE_AMENDED],
 			.nr_long_lived = delta[EXCHANGE_LONG_LIVED],
-			.nr_missed = w->e->skel->bss->nr_missed + (grpc ? grpc_nr_missed(grpc) : 0),
-			.nr_unprobed = grpc && !grpc_was_hit(grpc, w->service) ? delta[EXCHANGE_LIBRARY_READ] : 0,
+			.nr_missed = w->e->skel->bss->nr_missed + lifecycle_nr_missed(w->e),
+			.nr_unprobed = lifecycle_is_unprobed(w->e, w->service) ? delta[EXCHANGE_LIBRARY_READ] : 0,
 			.nr_opaque = delta[EXCHANGE_OPAQUE],
 			.nr_multiplexed = delta[EXCHANGE_MULTIPLEXED],
 			.nr_lost = delta[EXCHANGE_STREAM_LOST],

@@ -7,7 +7,9 @@
  * within 0.8 % of the truth from 1 us to over 100 s.  Percentiles are nearest rank.
  *
  * Errors are negative errno.  A handle and the windows opened on it belong to one thread at a time; different handles
- * are independent.  The functions with a pid (tracing) are the exception: any thread may call them at any time.  Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.
+ * are independent.  The functions with a pid (tracing) are the exception: any thread may call them at any time.
+ *
+ * Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.
  */
 #ifndef EBEE_H
 #define EBEE_H
@@ -35,10 +37,8 @@ enum ebee_lifecycle {
 	EBEE_EXCHANGE,   /* when its answer is: at the next request, at the close, or once no write came for settle_ns */
 	EBEE_CONNECTION, /* with its connection: for clients that make one per request, whatever handshakes it has */
 	/*
-	 * When gRPC's C++ core closes its stream for writing: probes in the processes tell calls apart that share a
-	 * connection.  Latencies begin at the arrival of what the thread had just read; residency ends when the stream is
-	 * made.  Calls with many messages are no requests (nr_long_lived).  A service known by port needs its pids, too.
-	 * Needs CAP_SYS_PTRACE, too, when the processes are another user's; before Linux 6.6 CAP_SYS_ADMIN.
+	 * When gRPC's C++ core closes its stream for writing: ebee_library_grpc, see struct ebee_library.  Calls with many
+	 * messages are no requests (nr_long_lived).
 	 */
 	EBEE_GRPC,
 	/*
@@ -46,8 +46,54 @@ enum ebee_lifecycle {
 	 * connections opened before ebee_set_lifecycle the first requests are missed (nr_multiplexed).  Needs Linux 6.16.
 	 */
 	EBEE_HTTP2,
+	/*
+	 * With the first send on its descriptor: from the read that brought bytes.  For comparison; readsend.bpf.c lists what
+	 * it gets wrong.  A service known by port needs its pids, too.
+	 */
+	EBEE_READ_SEND,
+	/*
+	 * One of EBEE_EXCHANGE, EBEE_HTTP2 and EBEE_GRPC, by what its connections turn out to speak and what this kernel and
+	 * its processes have, looked at again with every sweep.  A change forgets what is in flight.
+	 */
+	EBEE_AUTO,
+	/*
+	 * What the eBeeMetrics study chooses, for comparison: EBEE_CONNECTION; EBEE_READ_SEND when connections live on after
+	 * their answers or close in bulk; EBEE_GRPC when its probes are hit.
+	 */
+	EBEE_STUDY,
+	EBEE_LIBRARY, /* as ebee_set_library said; no value for ebee_set_lifecycle */
 	EBEE_NR_LIFECYCLES
 };
+
+/*
+ * A function of a library, and what its arguments say.  They are numbered from 1 to 6; 0: none does.  Only integers and
+ * pointers count.
+ */
+struct ebee_event {
+	const char *symbol;    /* how the function's name begins, mangled in C++ */
+	const char *otherwise; /* another, where no name begins so; may be NULL */
+	unsigned id;           /* the object that is one request as long as it is in flight: the same in all events */
+	unsigned only_if;      /* it happened when this one is not 0 */
+	unsigned status;       /* points to a word that is above 1 when the request failed: aborted, no sample */
+	unsigned shifts;       /* not 0: some builds have all arguments one further on */
+};
+
+/*
+ * A library that tells requests apart: one row of a table.  Probes on its functions, in shared objects and in programs
+ * that have it inside, as long as symbols are there.  Latencies begin at the arrival of what the thread had just read
+ * when the request began; residency ends when it began.
+ */
+struct ebee_library {
+	size_t sz;               /* sizeof(struct ebee_library), for compatibility */
+	const char *name;        /* for messages */
+	const char *file;        /* part of the name of the file that has it, for messages; may be NULL */
+	struct ebee_event begin; /* the request is read */
+	struct ebee_event end;   /* its answer is handed over; where only_if says no: its last bytes have been read */
+	struct ebee_event write; /* part of the answer, symbol may be NULL: more than max_writes of them are no request */
+	unsigned max_writes;
+};
+
+extern const struct ebee_library ebee_library_grpc;
 
 struct ebee;
 struct ebee_window;
@@ -62,6 +108,7 @@ struct ebee_opts {
 	unsigned trace_requests; /* requests remembered per process; 0: 100,000 */
 	uint64_t trace_span_ns;  /* and for how long, up to 24 days; 0: 10 s */
 	uint64_t rate_span_ns;   /* the time a rate is taken over, up to trace_span_ns; 0: 1 s */
+	enum ebee_lifecycle trace_lifecycle; /* of the processes traced; none but EBEE_LIBRARY is refused */
 };
 
 enum { EBEE_RING_SIZE = 128 * 1024 }; /* a good ring_size: 8,192 requests between two looks */
@@ -89,7 +136,7 @@ int ebee_add_server(struct ebee *e, unsigned service, pid_t pid);
 /* Gives up a service: its processes, ports and open connections.  The number may be used again. */
 int ebee_remove(struct ebee *e, unsigned service);
 /*
- * Finds listeners, children and connections that were there before, and places the probes of EBEE_GRPC.  Call after
+ * Finds listeners, children and connections that were there before, and places the probes of libraries.  Call after
  * adding; may be repeated.  -ENOTSUP: a service's processes have not the symbols the probes need.  Everything else works
  * all the same, and the next sweeps look again: a library may be loaded later.
  */
@@ -100,10 +147,23 @@ const char *ebee_error(const struct ebee *e);
 int ebee_set_target(struct ebee *e, unsigned service, uint64_t target_ns);
 
 /*
- * Before ebee_seed; the default is EBEE_EXCHANGE.  EBEE_GRPC and EBEE_HTTP2 load more programs: the errors of
- * ebee_open; -EINVAL on a handle that traces.
+ * The default is EBEE_EXCHANGE.  Others may load more programs: the errors of ebee_open.  After ebee_add_pid or
+ * ebee_add_port it looks for the service's connections again, with the errors of ebee_seed, and what is in flight is
+ * forgotten.  -EINVAL on a handle that traces: there trace_lifecycle says it.
  */
 int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle);
+/*
+ * Requests are what `library` says; it must outlive the handle.  A service known by port needs its pids, too.  Needs
+ * CAP_SYS_PTRACE when the processes are another user's, and CAP_SYS_ADMIN before Linux 6.6.  -EINVAL: no good row;
+ * -ENOSPC: eight libraries are in use.
+ */
+int ebee_set_library(struct ebee *e, unsigned service, const struct ebee_library *library);
+/* What the service is measured by now: of EBEE_AUTO and EBEE_STUDY, what they have chosen. */
+enum ebee_lifecycle ebee_lifecycle_in_use(const struct ebee *e, unsigned service);
+/* Why that was chosen, in one line; "" when nothing is chosen.  Valid until the next sweep. */
+const char *ebee_lifecycle_reason(const struct ebee *e, unsigned service);
+/* "exchange", "connection", "grpc", "http2", "read-send", "auto", "ebee", "library"; NULL: no such lifecycle. */
+const char *ebee_lifecycle_name(enum ebee_lifecycle lifecycle);
 
 /*
  * Ends exchanges that have settled and looks for requests in flight, in all services of the handle.  Call it once per
@@ -128,7 +188,7 @@ struct ebee_coverage {
 	uint64_t nr_amended;      /* had settled when more of the answer came: the sample was moved to its true end */
 	uint64_t nr_long_lived;   /* the server spread its answer over more than long_ns, or many messages: in no latency */
 	uint64_t nr_missed;       /* connections and calls that could not be followed, since ebee_open */
-	uint64_t nr_unprobed;     /* EBEE_GRPC: reads, while no probe of the service was ever hit: another library serves */
+	uint64_t nr_unprobed;     /* by library: reads, while no probe of the service was ever hit: another serves */
 	uint64_t nr_opaque;       /* connections that speak nothing we know, or could not be followed on */
 	uint64_t nr_multiplexed;  /* EBEE_HTTP2: connections that were there before: their first requests were missed.
 				   * EBEE_EXCHANGE: connections of HTTP/2: not measured */

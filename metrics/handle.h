@@ -6,8 +6,7 @@
 #define EBEE_HANDLE_H
 
 #include "ebee.h"
-#include "grpc.h"
-#include "http2.h"
+#include "lifecycle.h"
 #include "programs.h"
 #include "runqueue.h"
 #include "tracing.h"
@@ -21,9 +20,9 @@ struct ebee {
 	char features[256];
 	bool has_send_entry;
 	int stats_fd; /* >= 0 while the kernel counts our CPU time for us */
-	struct grpc *grpc;      /* NULL: no service has this lifecycle */
-	struct http2 *http2;    /* likewise */
 	struct runqueue *runqueue; /* NULL: opened with a ring, or this kernel cannot */
+	struct lifecycles lifecycles;
+	bool has_port[EBEE_MAX_SERVICES];
 	char error[768];        /* of ebee_error */
 	struct tracing *tracing; /* NULL: opened without a ring */
 };
@@ -34,7 +33,9 @@ void handle_map_drop(const struct bpf_map *map, __u32 service);
 /* CLOCK_MONOTONIC, the programs' clock. */
 uint64_t handle_now_ns(void);
 
-/* The service goes back to the lifecycle every service begins with, as far as programs go. */
-void lifecycle_leave(struct ebee *e, unsigned int service);
+/* Processes or ports were added to the service. */
+bool handle_is_known(const struct ebee *e, unsigned int service);
+/* Gives up what is remembered of the service's sockets; ebee_seed finds them again. */
+int handle_forget(struct ebee *e, unsigned int service);
 
 #endif

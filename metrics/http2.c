@@ -15,7 +15,7 @@
 
 #include "bpf/http2.h"
 #include "http2.skel.h"
-#include "programs.h"
+#include "meter.h"
 
 _Static_assert(EXCHANGE_MAX_SERVICES <= 64, "a bit for each");
 
@@ -52,11 +52,6 @@ static int check_kernel(char *error, size_t error_size)
 	return err;
 }
 
-static int share(struct bpf_map *map, const struct bpf_map *theirs)
-{
-	return bpf_map__reuse_fd(map, bpf_map__fd(theirs));
-}
-
 static int load(struct http2 *h, struct exchange_bpf *exchange)
 {
 	int err;
@@ -65,36 +60,27 @@ static int load(struct http2 *h, struct exchange_bpf *exchange)
 	h->skel = http2_bpf__open();
 	if (!h->skel)
 		return -errno;
-	err = share(h->skel->maps.cells, exchange->maps.cells);
+	err = meter_share(h->skel->maps.cells, exchange->maps.cells);
 	if (!err)
-		err = share(h->skel->maps.processes, exchange->maps.processes);
+		err = meter_share(h->skel->maps.processes, exchange->maps.processes);
 	if (!err)
-		err = share(h->skel->maps.exchanges, exchange->maps.exchanges);
+		err = meter_share(h->skel->maps.exchanges, exchange->maps.exchanges);
+	if (!err)
+		err = meter_share_ring(h->skel->maps.requests, exchange);
 	if (err)
 		return err;
+	h->skel->rodata->ring_wakeup = exchange->rodata->ring_wakeup;
 	h->skel->rodata->nr_slots = exchange->rodata->nr_slots;
 	h->skel->bss->long_ns = exchange->data->long_ns;
 	return http2_bpf__load(h->skel);
 }
 
-/* An iterator over a map needs the map; everything else attaches by its section name. */
-static int attach_walk(struct bpf_program *program, const struct bpf_map *map, struct bpf_link **ret)
-{
-	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-
-	bpf_program__set_autoattach(program, false);
-	*ret = bpf_program__attach_iter(program, &opts);
-	return *ret ? 0 : -errno;
-}
-
 static int attach(struct http2_bpf *skel)
 {
-	int err = attach_walk(skel->progs.sweep_streams, skel->maps.streams, &skel->links.sweep_streams);
+	int err = meter_attach_walk(&skel->links.sweep_streams, skel->progs.sweep_streams, skel->maps.streams);
 
 	if (!err)
-		err = attach_walk(skel->progs.sweep_connections, skel->maps.connections,
-				  &skel->links.sweep_connections);
+		err = meter_attach_walk(&skel->links.sweep_connections, skel->progs.sweep_connections, skel->maps.connections);
 	return err ? err : http2_bpf__attach(skel);
 }
 
@@ -138,6 +124,7 @@ const struct bpf_object *http2_object(const struct http2 *h)
 void http2_refresh(struct http2 *h)
 {
 	memcpy(h->skel->bss->by_process, h->exchange->bss->by_process, sizeof(h->skel->bss->by_process));
+	memcpy(h->skel->bss->traced, h->exchange->bss->traced, sizeof(h->skel->bss->traced));
 	memcpy(h->skel->bss->target_ns, h->exchange->bss->target_ns, sizeof(h->skel->bss->target_ns));
 }
 
@@ -170,8 +157,6 @@ bool http2_is_pending(struct http2 *h)
 
 int http2_sweep(struct http2 *h)
 {
-	const struct http2_sweep *found = h->skel->bss->swept;
-	struct exchange_sweep *swept = h->exchange->bss->swept;
 	int err;
 
 	http2_refresh(h);
@@ -179,12 +164,7 @@ int http2_sweep(struct http2 *h)
 	err = programs_iterate(h->skel->links.sweep_streams);
 	if (!err)
 		err = programs_iterate(h->skel->links.sweep_connections);
-	for (unsigned int i = 0; !err && i < EXCHANGE_MAX_SERVICES; i++) {
-		swept[i].nr_open += found[i].nr_open;
-		swept[i].nr_waiting += found[i].nr_waiting;
-		swept[i].nr_over_target += found[i].nr_over_target;
-		if (found[i].oldest_ns > swept[i].oldest_ns)
-			swept[i].oldest_ns = found[i].oldest_ns;
-	}
+	if (!err)
+		meter_add_sweep(h->exchange->bss->swept, h->skel->bss->swept);
 	return err;
 }

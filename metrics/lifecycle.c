@@ -1,77 +1,419 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * lifecycle.c - glue of libebee: what a request is, per service, and so which programs measure it.  The lifecycles by
- * socket are the exchange programs' own; what the others need is loaded while a service has them.
+ * socket are the exchange programs' own; what the others need is loaded while a service has them.  Which one fits is
+ * choose.c's.
  */
+#include "lifecycle.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "handle.h"
+#include "http2.h"
+#include "library.h"
+#include "readsend.h"
 
-_Static_assert((int)EBEE_CONNECTION == (int)EXCHANGE_PER_CONNECTION && (int)EBEE_GRPC == (int)EXCHANGE_BY_LIBRARY &&
-		       (int)EBEE_HTTP2 == (int)EXCHANGE_BY_STREAM &&
-		       (int)EBEE_NR_LIFECYCLES == (int)EXCHANGE_NR_LIFECYCLES,
-	       "public and kernel lifecycles have the same order");
+/* The table: name, and what the exchange programs do meanwhile.  The library, when it is one of ours. */
+static const struct {
+	const char *name, *feature;
+	enum exchange_lifecycle sockets;
+	const struct ebee_library *row;
+} table[EBEE_NR_LIFECYCLES] = {
+	[EBEE_EXCHANGE] = { "exchange", "", EXCHANGE_PER_REQUEST, NULL },
+	[EBEE_CONNECTION] = { "connection", "", EXCHANGE_PER_CONNECTION, NULL },
+	[EBEE_GRPC] = { "grpc", " grpc=uprobe", EXCHANGE_BY_LIBRARY, &ebee_library_grpc },
+	[EBEE_HTTP2] = { "http2", " http2=tp_btf", EXCHANGE_BY_STREAM, NULL },
+	[EBEE_READ_SEND] = { "read-send", " read_send=tp_btf", EXCHANGE_BY_LIBRARY, NULL },
+	[EBEE_AUTO] = { "auto", "", EXCHANGE_PER_REQUEST, NULL },
+	[EBEE_STUDY] = { "ebee", "", EXCHANGE_PER_REQUEST, NULL },
+	[EBEE_LIBRARY] = { "library", " library=uprobe", EXCHANGE_BY_LIBRARY, NULL },
+};
 
-static void add_feature(struct ebee *e, const char *feature)
+const char *ebee_lifecycle_name(enum ebee_lifecycle lifecycle)
 {
-	if (!strstr(e->features, feature))
-		strncat(e->features, feature, sizeof(e->features) - strlen(e->features) - 1);
+	return lifecycle < EBEE_NR_LIFECYCLES ? table[lifecycle].name : NULL;
 }
 
-static int enter_grpc(struct ebee *e, unsigned int service)
+static bool chooses(enum ebee_lifecycle asked)
 {
-	int err = e->grpc ? 0 : grpc_open(&e->grpc, e->skel, e->error, sizeof(e->error));
+	return asked == EBEE_AUTO || asked == EBEE_STUDY;
+}
 
-	if (err)
-		return err;
-	grpc_add(e->grpc, service);
-	add_feature(e, " grpc=uprobe");
-	return 0;
+/* ---- programs come and go ---------------------------------------------------------------------------------------- */
+
+static struct library **library_of(struct ebee *e, const struct ebee_library *row)
+{
+	struct library **at = e->lifecycles.libraries, **end = at + LIFECYCLE_MAX_LIBRARIES, **free_place = NULL;
+
+	for (; at < end; at++) {
+		if (*at && library_row(*at) == row)
+			return at;
+		if (!*at && !free_place)
+			free_place = at;
+	}
+	return free_place;
+}
+
+static int enter_library(struct ebee *e, unsigned int service, const struct ebee_library *row)
+{
+	struct library **place = library_of(e, row);
+	int err = place ? 0 : -ENOSPC;
+
+	if (!err && !*place)
+		err = library_open(place, row, e->skel, e->error, sizeof(e->error));
+	if (!err) {
+		library_add(*place, service);
+		e->lifecycles.services[service].row = row;
+	}
+	return err;
 }
 
 static int enter_http2(struct ebee *e, unsigned int service)
 {
-	int err = e->http2 ? 0 : http2_open(&e->http2, e->skel, e->error, sizeof(e->error));
+	struct http2 **place = &e->lifecycles.http2;
+	int err = *place ? 0 : http2_open(place, e->skel, e->error, sizeof(e->error));
 
-	if (err)
-		return err;
-	http2_add(e->http2, service);
-	add_feature(e, " http2=tp_btf");
+	if (!err)
+		http2_add(*place, service);
+	return err;
+}
+
+static int need_readsend(struct ebee *e)
+{
+	struct readsend **place = &e->lifecycles.readsend;
+
+	return *place ? 0 : readsend_open(place, e->skel, e->error, sizeof(e->error));
+}
+
+static int enter_readsend(struct ebee *e, unsigned int service)
+{
+	int err = need_readsend(e);
+
+	return err ? err : readsend_add(e->lifecycles.readsend, service);
+}
+
+static int enter(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle, const struct ebee_library *row)
+{
+	if (row)
+		return enter_library(e, service, row);
+	if (lifecycle == EBEE_HTTP2)
+		return enter_http2(e, service);
+	if (lifecycle == EBEE_READ_SEND)
+		return enter_readsend(e, service);
 	return 0;
+}
+
+static bool wants_readsend(const struct lifecycle *l)
+{
+	return l->asked == EBEE_STUDY || l->in_use == EBEE_READ_SEND;
+}
+
+/* What the service was measured by, it is no more; programs that nobody needs go. */
+static void leave(struct ebee *e, unsigned int service)
+{
+	struct lifecycles *all = &e->lifecycles;
+	struct lifecycle *l = &all->services[service];
+	struct library **library = l->row ? library_of(e, l->row) : NULL;
+	bool read_send = false;
+
+	if (library && *library && !library_remove(*library, service)) {
+		library_close(*library);
+		*library = NULL;
+	}
+	if (all->http2 && !http2_remove(all->http2, service)) {
+		http2_close(all->http2);
+		all->http2 = NULL;
+	}
+	l->row = NULL;
+	l->in_use = EBEE_EXCHANGE;
+	if (!all->readsend)
+		return;
+	readsend_remove(all->readsend, service);
+	for (unsigned int i = 0; i < e->nr_services; i++)
+		read_send |= wants_readsend(&all->services[i]);
+	if (!read_send) {
+		readsend_close(all->readsend);
+		all->readsend = NULL;
+	}
 }
 
 void lifecycle_leave(struct ebee *e, unsigned int service)
 {
-	if (e->grpc && !grpc_remove(e->grpc, service)) {
-		grpc_close(e->grpc);
-		e->grpc = NULL;
+	struct lifecycle *l = &e->lifecycles.services[service];
+
+	l->asked = EBEE_EXCHANGE;
+	leave(e, service);
+	memset(l, 0, sizeof(*l));
+	e->skel->bss->lifecycle[service] = EXCHANGE_PER_REQUEST;
+}
+
+void lifecycle_close(struct ebee *e)
+{
+	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
+		library_close(e->lifecycles.libraries[i]);
+	http2_close(e->lifecycles.http2);
+	readsend_close(e->lifecycles.readsend);
+}
+
+/* ---- a service changes ------------------------------------------------------------------------------------------- */
+
+/* From here on the service is measured so.  What is in flight is forgotten.  On failure it is as every service begins. */
+static int use(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle, const struct ebee_library *row)
+{
+	const char *feature = table[lifecycle].feature;
+	int err;
+
+	leave(e, service);
+	err = enter(e, service, lifecycle, row);
+	if (err)
+		lifecycle = EBEE_EXCHANGE;
+	else if (!strstr(e->features, feature))
+		strncat(e->features, feature, sizeof(e->features) - strlen(e->features) - 1);
+	e->lifecycles.services[service].in_use = lifecycle;
+	e->skel->bss->lifecycle[service] = table[lifecycle].sockets;
+	return err;
+}
+
+static int use_anew(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle, const struct ebee_library *row)
+{
+	int err = use(e, service, lifecycle, row);
+
+	if (!err && handle_is_known(e, service)) {
+		err = handle_forget(e, service);
+		if (!err)
+			err = ebee_seed(e);
 	}
-	if (e->http2 && !http2_remove(e->http2, service)) {
-		http2_close(e->http2);
-		e->http2 = NULL;
+	return err;
+}
+
+static int set(struct ebee *e, unsigned int service, enum ebee_lifecycle asked, const struct ebee_library *row)
+{
+	struct lifecycle *l = &e->lifecycles.services[service];
+	enum ebee_lifecycle first = asked;
+	int err = 0;
+
+	e->error[0] = '\0';
+	if (l->asked == asked && l->row == row)
+		return 0;
+	l->reason[0] = '\0';
+	l->asked = asked;
+	if (chooses(asked)) {
+		choose_init(&l->choose, asked);
+		first = l->choose.in_use;
+		snprintf(l->reason, sizeof(l->reason), "%s", l->choose.reason);
 	}
+	if (asked == EBEE_STUDY)
+		err = need_readsend(e);
+	if (!err && (first != l->in_use || row != l->row))
+		err = use_anew(e, service, first, row);
+	if (err && err != -ENOTSUP) /* a library may come later */
+		l->asked = EBEE_EXCHANGE;
+	return err;
+}
+
+int lifecycle_set(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle)
+{
+	return set(e, service, lifecycle, table[lifecycle].row);
 }
 
 int ebee_set_lifecycle(struct ebee *e, unsigned service, enum ebee_lifecycle lifecycle)
 {
+	if (service >= e->nr_services || lifecycle >= EBEE_LIBRARY || e->tracing)
+		return -EINVAL;
+	return lifecycle_set(e, service, lifecycle);
+}
+
+int ebee_set_library(struct ebee *e, unsigned service, const struct ebee_library *library)
+{
+	if (service >= e->nr_services || !library || e->tracing)
+		return -EINVAL;
+	return set(e, service, EBEE_LIBRARY, library);
+}
+
+enum ebee_lifecycle ebee_lifecycle_in_use(const struct ebee *e, unsigned service)
+{
+	return service < e->nr_services ? e->lifecycles.services[service].in_use : EBEE_EXCHANGE;
+}
+
+const char *ebee_lifecycle_reason(const struct ebee *e, unsigned service)
+{
+	return service < e->nr_services ? e->lifecycles.services[service].reason : "";
+}
+
+/* ---- at a sweep -------------------------------------------------------------------------------------------------- */
+
+int lifecycle_seed(struct ebee *e)
+{
+	struct lifecycles *all = &e->lifecycles;
 	int err = 0;
 
-	e->error[0] = '\0';
-	if (service >= e->nr_services || lifecycle >= EBEE_NR_LIFECYCLES)
-		return -EINVAL;
-	if (e->skel->bss->lifecycle[service] == lifecycle)
-		return 0;
-	if (e->tracing && lifecycle > EBEE_CONNECTION) {
-		snprintf(e->error, sizeof(e->error), "a handle that traces requests knows neither gRPC nor HTTP/2");
-		return -EINVAL;
+	if (all->http2)
+		http2_refresh(all->http2);
+	if (all->readsend)
+		readsend_refresh(all->readsend);
+	for (unsigned int i = 0; !err && i < LIFECYCLE_MAX_LIBRARIES; i++) {
+		if (!all->libraries[i])
+			continue;
+		library_refresh(all->libraries[i]);
+		err = library_attach(all->libraries[i], e->error, sizeof(e->error));
 	}
-	lifecycle_leave(e, service);
-	if (lifecycle == EBEE_GRPC)
-		err = enter_grpc(e, service);
-	else if (lifecycle == EBEE_HTTP2)
-		err = enter_http2(e, service);
-	e->skel->bss->lifecycle[service] = err ? EBEE_EXCHANGE : lifecycle;
 	return err;
+}
+
+bool lifecycle_is_pending(struct ebee *e)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
+		any |= e->lifecycles.libraries[i] && library_is_pending(e->lifecycles.libraries[i]);
+	any |= e->lifecycles.http2 && http2_is_pending(e->lifecycles.http2);
+	any |= e->lifecycles.readsend && readsend_is_pending(e->lifecycles.readsend);
+	return any;
+}
+
+int lifecycle_sweep(struct ebee *e)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < LIFECYCLE_MAX_LIBRARIES; i++)
+		if (e->lifecycles.libraries[i])
+			err = library_sweep(e->lifecycles.libraries[i]);
+	if (!err && e->lifecycles.http2)
+		err = http2_sweep(e->lifecycles.http2);
+	if (!err && e->lifecycles.readsend)
+		err = readsend_sweep(e->lifecycles.readsend);
+	return err;
+}
+
+static uint64_t counted(struct ebee *e, unsigned int service, enum exchange_counter which)
+{
+	uint64_t *before = &e->lifecycles.services[service].counters[which], sum = 0, delta;
+
+	for (unsigned int i = 0; i < e->nr_slots; i++)
+		sum += e->cells[service * e->nr_slots + i].counters[which];
+	delta = sum - *before;
+	*before = sum;
+	return delta;
+}
+
+static uint64_t recognised(struct ebee *e, unsigned int service, enum exchange_protocol which)
+{
+	__u32 *before = &e->lifecycles.services[service].protocols[which];
+	__u32 now = e->skel->bss->nr_protocol[service][which], delta = now - *before;
+
+	*before = now;
+	return delta;
+}
+
+static struct choose_seen look(struct ebee *e, unsigned int service)
+{
+	struct lifecycle *l = &e->lifecycles.services[service];
+	struct choose_seen seen = {
+		.nr_http2 = recognised(e, service, EXCHANGE_MULTIPLEX),
+		.nr_tls = recognised(e, service, EXCHANGE_TLS),
+		.nr_plain = recognised(e, service, EXCHANGE_HTTP1) + recognised(e, service, EXCHANGE_UPGRADED) +
+			    recognised(e, service, EXCHANGE_MEMCACHED) + recognised(e, service, EXCHANGE_RESP),
+		.nr_unknown = recognised(e, service, EXCHANGE_OPAQUE_BYTES),
+		.nr_connections = e->skel->bss->swept[service].nr_connections,
+		.nr_begun = counted(e, service, EXCHANGE_BEGUN),
+		.nr_reads = counted(e, service, EXCHANGE_LIBRARY_READ),
+		.nr_opaque = counted(e, service, EXCHANGE_OPAQUE),
+	};
+
+	if (l->asked == EBEE_STUDY) {
+		const struct readsend_ends *ends = readsend_ends(e->lifecycles.readsend, service);
+
+		seen.nr_lingering = ends->nr_lingering;
+		seen.nr_closed = ends->nr_closed - l->nr_closed;
+		l->nr_closed = ends->nr_closed;
+	}
+	return seen;
+}
+
+static bool is_out_of_reach(const struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle)
+{
+	return table[lifecycle].sockets == EXCHANGE_BY_LIBRARY && !e->skel->bss->by_process[service];
+}
+
+/* What was chosen is used, or else what every choice begins with, and why is written down. */
+static int follow(struct ebee *e, unsigned int service)
+{
+	struct lifecycle *l = &e->lifecycles.services[service];
+	enum ebee_lifecycle wanted = l->choose.in_use;
+	int err;
+
+	if (is_out_of_reach(e, service, wanted)) {
+		snprintf(e->error, sizeof(e->error), "it is known by its port alone, and that needs its processes");
+		err = -ESRCH;
+	} else {
+		err = use_anew(e, service, wanted, table[wanted].row);
+	}
+	if (!err) {
+		snprintf(l->reason, sizeof(l->reason), "%s", l->choose.reason);
+		return 0;
+	}
+	choose_refused(&l->choose, wanted == EBEE_HTTP2 && err == -ENOTSUP);
+	snprintf(l->reason, sizeof(l->reason), "%.100s: %.400s", l->choose.reason, e->error[0] ? e->error : strerror(-err));
+	return l->choose.in_use == l->in_use ? 0 : use_anew(e, service, l->choose.in_use, NULL);
+}
+
+int lifecycle_step(struct ebee *e)
+{
+	char unwanted[1]; /* ebee_seed has said it */
+	bool looked = false;
+	int err = 0;
+
+	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
+		if (e->lifecycles.libraries[i] && library_is_waiting(e->lifecycles.libraries[i]))
+			library_attach(e->lifecycles.libraries[i], unwanted, sizeof(unwanted));
+	for (unsigned int i = 0; !err && i < e->nr_services; i++) {
+		struct lifecycle *l = &e->lifecycles.services[i];
+		struct choose_seen seen;
+
+		if (!chooses(l->asked))
+			continue;
+		if (l->asked == EBEE_STUDY && !looked) {
+			err = readsend_look(e->lifecycles.readsend);
+			looked = true;
+		}
+		seen = look(e, i);
+		if (!err && choose_step(&l->choose, &seen))
+			err = follow(e, i);
+	}
+	return err;
+}
+
+/* ---- for windows and statistics ---------------------------------------------------------------------------------- */
+
+uint64_t lifecycle_nr_missed(const struct ebee *e)
+{
+	uint64_t nr = e->lifecycles.readsend ? readsend_nr_missed(e->lifecycles.readsend) : 0;
+
+	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
+		nr += e->lifecycles.libraries[i] ? library_nr_missed(e->lifecycles.libraries[i]) : 0;
+	return nr;
+}
+
+bool lifecycle_is_unprobed(const struct ebee *e, unsigned int service)
+{
+	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++) {
+		const struct library *l = e->lifecycles.libraries[i];
+
+		if (l && library_has(l, service))
+			return !library_was_hit(l, service);
+	}
+	return false;
+}
+
+void lifecycle_each_object(const struct ebee *e, void (*fn)(const struct bpf_object *object, void *ctx), void *ctx)
+{
+	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
+		if (e->lifecycles.libraries[i])
+			fn(library_object(e->lifecycles.libraries[i]), ctx);
+	if (e->lifecycles.http2)
+		fn(http2_object(e->lifecycles.http2), ctx);
+	if (e->lifecycles.readsend)
+		fn(readsend_object(e->lifecycles.readsend), ctx);
 }

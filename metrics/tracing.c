@@ -37,6 +37,7 @@ struct tracing {
 	struct ebee *e;
 	struct ring_buffer *ring;
 	uint32_t nr_requests, span_ms, rate_ms;
+	enum ebee_lifecycle lifecycle;
 	int wake_fd; /* eventfd: the thread shall end */
 	pthread_t thread;
 	bool running;
@@ -99,6 +100,7 @@ int tracing_open(struct tracing **ret, struct ebee *e, const struct ebee_opts *o
 	if (!t)
 		return -ENOMEM;
 	t->e = e;
+	t->lifecycle = opts->trace_lifecycle;
 	t->nr_requests = opts->trace_requests ? opts->trace_requests : DEFAULT_REQUESTS;
 	t->span_ms = opts->trace_span_ns ? (uint32_t)(opts->trace_span_ns / 1000000) : DEFAULT_SPAN_MS;
 	t->rate_ms = opts->rate_span_ns ? (uint32_t)(opts->rate_span_ns / 1000000) : DEFAULT_RATE_MS;
@@ -160,10 +162,14 @@ static int start(struct tracing *t, pid_t pid)
 	ring = calloc(t->nr_requests, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	err = ebee_add_pid(t->e, (unsigned int)service, pid);
+	err = lifecycle_set(t->e, (unsigned int)service, t->lifecycle);
+	t->e->skel->bss->traced[service] = 1; /* lifecycles take it over when the service is seeded */
+	if (!err)
+		err = ebee_add_pid(t->e, (unsigned int)service, pid);
 	if (!err)
 		err = ebee_seed(t->e);
 	if (err) {
+		t->e->skel->bss->traced[service] = 0;
 		ebee_remove(t->e, (unsigned int)service);
 		free(ring);
 		return err;
@@ -173,7 +179,6 @@ static int start(struct tracing *t, pid_t pid)
 	window_start(&t->services[service].window, &t->e->cells[(unsigned int)service * t->e->nr_slots], t->e->nr_slots);
 	t->services[service].pid = pid;
 	t->services[service].nr_dropped = 0;
-	t->e->skel->bss->traced[service] = 1;
 	return 0;
 }
 

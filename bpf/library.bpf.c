@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grpc.bpf.c - how long do the calls of a gRPC server take?  HTTP/2 puts many calls on one connection and answers of
- * several into one send, so sockets cannot tell; but gRPC's C++ core (for programs in C, too) has an object for each
- * stream, and two of its functions say when one begins and when its last byte was handed to the kernel.
+ * library.bpf.c - how long do requests take that share connections?  Sockets cannot tell; but a library that serves them
+ * has an object for each, and some function of it is called when one begins, and another when its answer was handed to
+ * the kernel.  Which functions, and which argument is the object, is a row of a table (ebee.h, struct ebee_library); one
+ * such object of programs is loaded per row.
  *
- * One call, times in ms:
+ * One call of gRPC's C++ core, times in ms:
  *
  *   arrives   read, constructor   half closed     answer computed   closed for writing
  *   10 ------ 15 ---------------- 15 ------------ 33 -------------- 34
  *   residency = 15 - 10     service = 34 - 15     total = owed = 34 - 10
  *
- * The constructor runs in the thread that read the socket, so arrival is that of what the thread read last: its first
+ * The beginning runs in the thread that read the socket, so arrival is that of what the thread read last: its first
  * byte for total and residency, its last byte for owed, which differ when one read takes several requests.  The read
  * that brings the request's end moves the start of owed, so a slow uploader owns no time of the server's.  Another
- * thread may be asked to work on what one has read; then the stamp is too old (GRPC_READ_NS), the constructor stands
+ * thread may be asked to work on what one has read; then the stamp is too old (LIBRARY_READ_NS), the beginning stands
  * in, and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes
  * waiting: at most one for each connection, and one that is none when pings and window updates pile up before a server
  * that sleeps.
  *
- * A call is its stream object in its process.  Addresses are used again at once, so an entry goes with its end.  The
- * client's streams of the same process have no server_data and get no entry.  Newer gRPC returns an object from the
- * closing function, which moves all arguments one register up: whichever of the two is a stream of ours is it.
+ * A call is its object in its process.  Addresses are used again at once, so an entry goes with its end.  In newer gRPC
+ * the closing function returns an object by value, which moves all its arguments one register up (`shifts`): whichever of
+ * the two is an object of ours is it.
  *
- * Streams of messages.  A unary call makes its stream writable three times; who does it more often, or goes on for more
- * than long_ns after the first time, is no single request and answer.  It is counted once (long_lived), in no latency
- * and not in flight.  The probe for this is placed when a sweep meets a call that is a tenth of a second old: streams
- * that are over by then are requests, and who is fast pays nothing.  From then on all pay 4 us more per call, and a
- * long answer that its reader stops with flow control more than three times is a stream to us.
+ * Streams of messages.  A call of one answer makes gRPC's stream writable three times; who does it more often, or goes on
+ * for more than long_ns after the first time, is no single request and answer.  It is counted once (long_lived), in no
+ * latency and not in flight.  The probe for this is placed when a sweep meets a call that is a tenth of a second old:
+ * streams that are over by then are requests, and who is fast pays nothing.  From then on all pay 4 us more per call, and
+ * a long answer that its reader stops with flow control more than three times is a stream to us.
  *
- * Cost: 4 us of the server's CPU per call, measured with a call and nothing else in a loop: three hits, each 0.9 us for
- * the trap and 0.4 us for the program.  A client on the same machine that maps the same file pays the traps.
+ * Cost: 4 us of the server's CPU per call, measured with a call of gRPC and nothing else in a loop: three hits, each
+ * 0.9 us for the trap and 0.4 us for the program.  A client on the same machine that maps the same file pays the traps.
  *
  * What it cannot see: calls that were in flight when the probes came; requests that wait in a connection behind one
  * being read; gRPC in Go and Java, which have no such functions, and in Python, whose extension has it without symbols.
  */
 #include <linux/ptrace.h>
 
-#include "cells.h"
-#include "grpc.h"
+#include "library.h"
+#include "ring.h"
 
 struct call_key {
-	__u64 stream;
+	__u64 object;
 	__u64 tgid;
 };
 
@@ -56,10 +57,14 @@ struct call {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, GRPC_MAX_CALLS);
+	__uint(max_entries, LIBRARY_MAX_CALLS);
 	__type(key, struct call_key);
 	__type(value, struct call);
 } calls SEC(".maps");
+
+/* The row: set by the loader. */
+const volatile struct library_event begin_event, end_event, write_event;
+const volatile __u32 max_writes; /* of one answer */
 
 /* Written by user space. */
 __u32 observed[EXCHANGE_MAX_SERVICES]; /* nonzero: its calls are measured here */
@@ -69,12 +74,33 @@ __u64 long_ns; /* an answer spread over more than that is a stream */
 struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 __u32 pending;                     /* nonzero: a call may be in flight; set by programs, cleared before a sweep */
 __u32 wants_writes;                /* nonzero: writes should be counted */
-__u32 seen[EXCHANGE_MAX_SERVICES]; /* nonzero: a stream of the service was made */
+__u32 seen[EXCHANGE_MAX_SERVICES]; /* nonzero: a call of the service began */
 __u64 nr_missed;                   /* calls without an entry (no room), or whose end did not come by here */
 
-static __always_inline struct call_key key_of(__u64 stream)
+/* Of the probed function; numbered from 1.  The numbers are in read-only data, so each access is one of a known place. */
+struct arguments {
+	__u64 values[8];
+};
+
+static __always_inline struct arguments arguments_of(const struct pt_regs *ctx)
 {
-	struct call_key key = { .stream = stream, .tgid = bpf_get_current_pid_tgid() >> 32 };
+	return (struct arguments){ { 0, ctx->rdi, ctx->rsi, ctx->rdx, ctx->rcx, ctx->r8, ctx->r9 } };
+}
+
+static __always_inline __u64 argument(const struct arguments *args, __u32 number)
+{
+	return args->values[number & 7];
+}
+
+/* By the low half: a flag leaves the rest of its register as it was. */
+static __always_inline bool happened(const struct arguments *args, const volatile struct library_event *event, __u32 shift)
+{
+	return !event->only_if || (__u32)argument(args, event->only_if + shift);
+}
+
+static __always_inline struct call_key key_of(__u64 object)
+{
+	struct call_key key = { .object = object, .tgid = bpf_get_current_pid_tgid() >> 32 };
 
 	return key;
 }
@@ -84,7 +110,7 @@ static __always_inline struct exchange_read *recent_read(__u64 now)
 {
 	struct exchange_read *read = bpf_task_storage_get(&reads, bpf_get_current_task_btf(), NULL, 0);
 
-	return read && now - read->read < GRPC_READ_NS ? read : NULL;
+	return read && now - read->read < LIBRARY_READ_NS ? read : NULL;
 }
 
 static __always_inline void count(struct exchange_cell *cell, enum exchange_counter which)
@@ -92,17 +118,17 @@ static __always_inline void count(struct exchange_cell *cell, enum exchange_coun
 	__sync_fetch_and_add(&cell->counters[which], 1);
 }
 
-/* grpc_chttp2_stream::grpc_chttp2_stream */
 SEC("uprobe")
-int BPF_KPROBE(stream_made, void *stream, void *transport, void *refcount, void *server_data)
+int call_begins(struct pt_regs *ctx)
 {
-	struct call_key key = key_of((__u64)stream);
+	const struct arguments args = arguments_of(ctx);
+	struct call_key key = key_of(argument(&args, begin_event.id));
 	__u32 tgid = key.tgid, service, *known;
 	struct exchange_cell *cell;
 	struct exchange_read *read;
 	struct call call = {};
 
-	if (!server_data)
+	if (!happened(&args, &begin_event, 0))
 		return 0;
 	known = bpf_map_lookup_elem(&processes, &tgid);
 	if (!known || !observed[SERVICE_INDEX(*known)])
@@ -135,10 +161,10 @@ int BPF_KPROBE(stream_made, void *stream, void *transport, void *refcount, void 
 
 static __always_inline bool is_stream(const struct call *call, __u64 now)
 {
-	return call->nr_writes > GRPC_UNARY_WRITES || (call->first_write && now - call->first_write > long_ns);
+	return call->nr_writes > max_writes || (call->first_write && now - call->first_write > long_ns);
 }
 
-/* An absl::Status by reference: its one word is 1 when all is well, 0 in older gRPC. */
+/* gRPC: an absl::Status by reference; its one word is 1 when all is well, 0 in older versions. */
 static __always_inline bool is_error(__u64 status)
 {
 	__u64 word = 0;
@@ -146,14 +172,14 @@ static __always_inline bool is_error(__u64 status)
 	return !bpf_probe_read_user(&word, sizeof(word), (void *)status) && word > 1;
 }
 
-static __always_inline void end(const struct call_key *key, const struct call *found, __u64 status, __u64 now)
+static __always_inline void end(const struct call_key *key, const struct call *found, bool failed, __u64 now)
 {
 	struct exchange_cell *cell = cell_of(found->service);
 	struct call call = *found;
 
 	if (bpf_map_delete_elem(&calls, key) || !cell)
 		return;
-	if (is_error(status)) {
+	if (failed) {
 		count(cell, EXCHANGE_ABORTED);
 	} else if (is_stream(&call, now)) {
 		count(cell, EXCHANGE_LONG_LIVED);
@@ -162,30 +188,32 @@ static __always_inline void end(const struct call_key *key, const struct call *f
 		book_one(cell, EXCHANGE_SERVICE, now - call.begin, 1);
 		book_one(cell, EXCHANGE_TOTAL, now - call.first, 1);
 		book_one(cell, EXCHANGE_OWED, now - call.last, 1);
+		trace(cell, call.service, now - call.last);
 	}
 }
 
-/* grpc_chttp2_mark_stream_closed(transport, stream, close_reads, close_writes, status) */
 SEC("uprobe")
-int BPF_KPROBE(stream_closed, __u64 first, __u64 second, __u64 third, __u64 fourth, __u64 fifth)
+int call_ends(struct pt_regs *ctx)
 {
-	struct call_key key = key_of(second);
+	const struct arguments args = arguments_of(ctx);
+	struct call_key key = key_of(argument(&args, end_event.id));
 	struct call *call = bpf_map_lookup_elem(&calls, &key);
-	__u32 writes = fourth;
-	__u64 status = fifth, now;
 	struct exchange_read *read;
+	__u32 shift = 0;
+	bool failed;
+	__u64 now;
 
-	if (!call) {
-		key.stream = third;
+	if (!call && end_event.shifts) {
+		shift = 1;
+		key.object = argument(&args, end_event.id + 1);
 		call = bpf_map_lookup_elem(&calls, &key);
-		writes = fifth;
-		status = ctx->r9;
 	}
 	if (!call)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (writes) {
-		end(&key, call, status, now);
+	if (happened(&args, &end_event, shift)) {
+		failed = end_event.status && is_error(argument(&args, end_event.status + shift));
+		end(&key, call, failed, now);
 		return 0;
 	}
 	read = recent_read(now);
@@ -194,11 +222,11 @@ int BPF_KPROBE(stream_closed, __u64 first, __u64 second, __u64 third, __u64 four
 	return 0;
 }
 
-/* grpc_chttp2_mark_stream_writable(transport, stream) */
 SEC("uprobe")
-int BPF_KPROBE(stream_writable, void *transport, void *stream)
+int call_writes(struct pt_regs *ctx)
 {
-	struct call_key key = key_of((__u64)stream);
+	const struct arguments args = arguments_of(ctx);
+	struct call_key key = key_of(argument(&args, write_event.id));
 	struct call *call = bpf_map_lookup_elem(&calls, &key);
 
 	if (!call)
@@ -242,7 +270,7 @@ int sweep(struct bpf_iter__bpf_map_elem *ctx)
 	pending = 1;
 	now = bpf_ktime_get_ns();
 	age = now > call->first ? now - call->first : 0;
-	if (age > GRPC_SUSPECT_NS)
+	if (age > LIBRARY_SUSPECT_NS)
 		wants_writes = 1;
 	if (is_stream(call, now))
 		return 0;
