@@ -28,6 +28,7 @@ PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
 PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev g++ git procps \
 	python3 libssl-dev redis-server nghttp2-server nghttp2-client
 PACKAGES       := $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
+PACKAGES_ACCURACY := redis-server golang-go golang-google-grpc-dev nodejs
 # Of the packages in $(1), those that dpkg does not have; on another system we cannot know.
 missing = $(if $(shell command -v dpkg-query),$(filter-out $(shell dpkg-query -W \
 	-f='$${db:Status-Abbrev}:$${Package}\n' $(1) 2>/dev/null | sed -n 's/^ii *://p'),$(1)))
@@ -76,7 +77,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo check check-all check-cases cost sim purity clean help install tests fuzzers
+.PHONY: all deps demo accuracy check check-all check-cases cost sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -87,13 +88,14 @@ help:
 	@echo 'check          build and pass every test          check-all   the same with the full numbers'
 	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
+	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
 
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
 	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
 	echo yes),)
-ifeq ($(filter deps help clean demo check check-all sim,$(MAKECMDGOALS)),)
+ifeq ($(filter deps help clean demo accuracy check check-all sim,$(MAKECMDGOALS)),)
 $(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif
@@ -224,6 +226,18 @@ demo:
 	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all
 	$(Q)BUILD=$(BUILD) experiments/fig11/demo
+
+# A Go server of Debian's packages, which are a GOPATH.
+$(BUILD)/search-go: experiments/accuracy/servers/search.go
+	$(call say,GO,$(@F))
+	@mkdir -p $(@D)
+	$(Q)GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$(abspath $(BUILD))/gocache go build -o $@ $<
+
+# A server that cannot be had is left out, and said.
+accuracy:
+	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_ACCURACY))
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all $$(command -v go >/dev/null && echo $(BUILD)/search-go)
+	$(Q)BUILD=$(BUILD) experiments/accuracy/run
 
 sim:
 	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)
