@@ -50,9 +50,10 @@ int cmd_check(int argc, char **argv)
 			strerror(-rc));
 		return EXIT_UNABLE;
 	}
-	if (match_check("", &config, allocation_assignable(&topology, config.reserved_cpus), error, sizeof(error))) {
+	rc = match_check("", &config, allocation_assignable(&topology, config.reserved_cpus), error, sizeof(error));
+	if (rc) {
 		fprintf(stderr, "%s\n", error);
-		return EXIT_USAGE;
+		return rc == -EPERM ? EXIT_UNABLE : EXIT_USAGE;
 	}
 	config_print(&config, stdout);
 	if (fflush(stdout)) {

@@ -107,10 +107,10 @@ static int read_files(struct run *run)
 static int check_machine(struct run *run)
 {
 	char error[512];
-	int err = rights_check(run->mode == RUN_LIVE, error, sizeof(error));
+	int err = rights_check(RIGHTS_MEASURE | (run->mode == RUN_LIVE ? RIGHTS_STEER : 0), error, sizeof(error));
 
 	if (err)
-		return fail(EXIT_UNABLE, "%s", error);
+		return fail(EXIT_UNABLE, "missing %s; run as root, or try `make sim`, which needs no rights", error);
 	if (run->mode == RUN_LIVE) {
 		err = machine_restore("", NULL, error, sizeof(error));
 		if (err < 0)
@@ -118,9 +118,10 @@ static int check_machine(struct run *run)
 		if (err > 0)
 			fprintf(stderr, "event=restored values=%d reason=\"a run was killed before\"\n", err);
 	}
-	if (match_check("", &run->config, allocation_assignable(&run->topology, run->config.reserved_cpus), error, sizeof(error)) < 0) {
+	err = match_check("", &run->config, allocation_assignable(&run->topology, run->config.reserved_cpus), error, sizeof(error));
+	if (err) {
 		fprintf(stderr, "%s\n", error);
-		return EXIT_USAGE;
+		return err == -EPERM ? EXIT_UNABLE : EXIT_USAGE;
 	}
 	return EXIT_OK;
 }

@@ -181,14 +181,19 @@ static int choose_exe(struct match_scan *scan, const char *text)
 	const struct procfs *p = &scan->procfs;
 	char wanted[PATH_MAX], exe[PATH_MAX];
 	const char *compared, *slash;
-	int rc = -ENOENT;
+	int rc = -ENOENT, err;
 
 	if (strchr(text, '/'))
 		resolve_links(scan->root, text, wanted);
 	else
 		snprintf(wanted, sizeof(wanted), "%s", text);
 	for (uint32_t i = 0; i < p->nr; i++) {
-		if (!usable(&p->list[i]) || procfs_exe(p, p->list[i].pid, exe, sizeof(exe)))
+		if (!usable(&p->list[i]))
+			continue;
+		err = procfs_exe(p, p->list[i].pid, exe, sizeof(exe));
+		if (err == -EACCES && rc == -ENOENT)
+			rc = -EACCES; /* it may be this one */
+		if (err)
 			continue;
 		slash = strrchr(exe, '/');
 		compared = strchr(text, '/') || !slash ? exe : slash + 1;

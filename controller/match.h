@@ -19,7 +19,8 @@ struct match_pids {
 
 /*
  * -ENOENT: nothing matches (pid gone, nobody listens, no such cgroup).  -E2BIG: more than MATCH_MAX_PIDS.
- * -EACCES: the port has a listener, but we see nobody who holds it (no rights, another pid namespace).
+ * -EACCES: the port has a listener, but we see nobody who holds it (no rights, another pid namespace); or nothing that
+ * we may look at runs the executable.
  * -ENOSYS: a unit, and no systemd.
  */
 int match_resolve(const char *root, const struct match *match, struct match_pids *ret);
@@ -30,7 +31,7 @@ void match_explain(const struct match *match, int error, char *buf, size_t size)
 /*
  * Resolves every service and batch of `config` and checks what a file alone cannot show: nothing matches, two claim one
  * process, our own process claimed, floors that do not fit `nr_cores`.  0, or -EINVAL with
- * "file:line: key: reason; remedy" in `error`.
+ * "file:line: key: reason; remedy" in `error`, -EPERM when it is rights that are missing.
  */
 int match_check(const char *root, const struct config *config, uint32_t nr_cores, char *error, size_t error_size);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "match_scan.h"
+#include "rights.h"
 
 /* A service or a batch, whichever. */
 struct group {
@@ -81,6 +82,22 @@ static void explain_nothing(const struct match *match, char *buf, size_t size)
 	}
 }
 
+static void explain_unseen(const struct match *match, char *buf, size_t size)
+{
+	char missing[256];
+	bool may = !rights_check(RIGHTS_SEE_OTHERS, missing, sizeof(missing));
+
+	if (match->kind == MATCH_EXE)
+		snprintf(buf, size, "no process that we may look at runs %s%s%s; run as root, or match by pid, cgroup or unit",
+			 match->text, may ? "" : "; missing ", may ? "" : missing);
+	else if (may)
+		snprintf(buf, size, "port %u has a listener, but no process that we see holds it; run where its process "
+			 "is seen (its pid namespace is another), or match by cgroup", match->number);
+	else
+		snprintf(buf, size, "port %u has a listener, but not whose is seen: missing %s; run as root, or match by "
+			 "pid, cgroup or unit", match->number, missing);
+}
+
 void match_explain(const struct match *match, int error, char *buf, size_t size)
 {
 	switch (error) {
@@ -88,8 +105,7 @@ void match_explain(const struct match *match, int error, char *buf, size_t size)
 		explain_nothing(match, buf, size);
 		break;
 	case -EACCES:
-		snprintf(buf, size, "port %u has a listener, but its process cannot be seen from here; "
-			 "run as root, or match by pid, cgroup or unit", match->number);
+		explain_unseen(match, buf, size);
 		break;
 	case -ENOSYS:
 		snprintf(buf, size, "this machine does not run systemd; match by pid, port, cgroup or exe");
@@ -105,10 +121,11 @@ void match_explain(const struct match *match, int error, char *buf, size_t size)
 
 static int error_resolve(struct check *c, const struct group *g, int error)
 {
-	char reason[CONFIG_PATH_SIZE + 128];
+	char reason[CONFIG_PATH_SIZE + 384];
 
 	match_explain(g->match, error, reason, sizeof(reason));
-	return fail(c, g->line, "match", "%s", reason);
+	fail(c, g->line, "match", "%s", reason);
+	return error == -EACCES ? -EPERM : -EINVAL;
 }
 
 /* A number that is no process we could steer may still be something. */

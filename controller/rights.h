@@ -5,13 +5,15 @@
 #ifndef PARTIES_RIGHTS_H
 #define PARTIES_RIGHTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/*
- * 0, or -EPERM with the missing capabilities, what each is for and the remedy in `error`.  `steer`: cgroups and speeds
- * will be written, too.
- */
-int rights_check(bool steer, char *error, size_t error_size);
+enum rights_work {
+	RIGHTS_MEASURE = 1 << 0,
+	RIGHTS_SEE_OTHERS = 1 << 1, /* descriptors and programs of other users' processes */
+	RIGHTS_STEER = 1 << 2,      /* write cgroups and speeds */
+};
+
+/* 0, or -EPERM with the missing capabilities in `missing`, and what each is for.  work: a set of enum rights_work. */
+int rights_check(unsigned int work, char *missing, size_t size);
 
 #endif

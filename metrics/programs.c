@@ -7,15 +7,21 @@
 #include "programs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+
+#include "refusal.h"
 
 enum { MAX_VARIANTS = 2, MAX_LOADS = 10 };
 
@@ -67,6 +73,55 @@ const char *programs_last_warning(void)
 	return last_warning;
 }
 
+/* ---- why it is refused ------------------------------------------------------------------------------------------- */
+
+static void read_text(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+	buf[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A number of /proc/self/status; 0 when it is not there. */
+static unsigned long long status_number(const char *status, const char *name, int base)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+/* Looks at what can be the cause of `err` and says it.  What the caller shall return. */
+static int explain(int err, const struct btf *btf, char *error, size_t error_size)
+{
+	char status[4096], lockdown[128], uid_map[64];
+	unsigned long first, outside, nr;
+	struct utsname name = { 0 };
+	struct refusal_facts facts = {
+		.err = err,
+		.has_btf = btf,
+		.lockdown = lockdown,
+		.release = name.release,
+		.detail = last_warning,
+	};
+
+	read_text("/proc/self/status", status, sizeof(status));
+	read_text("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
+	read_text("/proc/self/uid_map", uid_map, sizeof(uid_map));
+	uname(&name);
+	facts.capabilities = status_number(status, "\nCapEff:", 16);
+	facts.seccomp = status_number(status, "\nSeccomp:", 10) == 2; /* SECCOMP_MODE_FILTER */
+	facts.user_namespace = sscanf(uid_map, "%lu %lu %lu", &first, &outside, &nr) == 3 && nr != UINT32_MAX;
+	/* No such command: where there is the call, it says so. */
+	facts.has_bpf = syscall(SYS_bpf, -1, NULL, 0) >= 0 || errno != ENOSYS;
+	refusal_explain(&facts, error, error_size);
+	return refusal_errno(&facts);
+}
+
+/* ---- loading and attaching --------------------------------------------------------------------------------------- */
+
 /* Leaves one variant of each hook loadable. */
 static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, const struct programs_opts *opts,
 			   char *error, size_t error_size)
@@ -115,20 +170,6 @@ static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, con
 	return 0;
 }
 
-static int explain_load_failure(int err, char *error, size_t error_size)
-{
-	/* -EACCES is the verifier's word, -EPERM the kernel's; the log of the former is in the last warning. */
-	if (err == -EPERM)
-		snprintf(error, error_size,
-			 "the kernel refused to load BPF programs (%s); run as root or with CAP_BPF and CAP_PERFMON, and check /sys/kernel/security/lockdown",
-			 strerror(-err));
-	else if (err == -ENOMEM)
-		snprintf(error, error_size, "no memory for BPF maps; raise the memory limit or RLIMIT_MEMLOCK");
-	else
-		snprintf(error, error_size, "BPF programs did not load: %s%s%s", strerror(-err), last_warning[0] ? ": " : "", last_warning);
-	return err;
-}
-
 /* An iterator over a map needs to be told which; everything else attaches by its section name. */
 static int attach_walk(const struct bpf_map *map, struct bpf_program *program, struct bpf_link **ret)
 {
@@ -140,7 +181,7 @@ static int attach_walk(const struct bpf_map *map, struct bpf_program *program, s
 	return *ret ? 0 : -errno;
 }
 
-static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
+static int attach_all(struct exchange_bpf *skel)
 {
 	struct bpf_program *program;
 	int err;
@@ -152,20 +193,15 @@ static int attach_all(struct exchange_bpf *skel, char *error, size_t error_size)
 		err = attach_walk(skel->maps.unix_exchanges, skel->progs.sweep_unix, &skel->links.sweep_unix);
 	if (!err)
 		err = attach_walk(skel->maps.unix_exchanges, skel->progs.forget_unix, &skel->links.forget_unix);
-	if (err) {
-		snprintf(error, error_size, "the sweeps over connections did not attach: %s", strerror(-err));
+	if (err)
 		return err;
-	}
 	bpf_object__for_each_program(program, skel->obj)
 		if (!bpf_program__autoload(program))
 			bpf_program__set_autoattach(program, false);
 	/* Loaded, and attached once somebody needs them. */
 	bpf_program__set_autoattach(skel->progs.send_entry_tp, false);
 	bpf_program__set_autoattach(skel->progs.send_entry_fentry, false);
-	err = exchange_bpf__attach(skel);
-	if (err)
-		snprintf(error, error_size, "BPF programs did not attach: %s%s%s", strerror(-err), last_warning[0] ? ": " : "", last_warning);
-	return err;
+	return exchange_bpf__attach(skel);
 }
 
 static int load_once(struct exchange_bpf **ret, const struct btf *btf, const struct programs_opts *opts, char *error,
@@ -175,7 +211,7 @@ static int load_once(struct exchange_bpf **ret, const struct btf *btf, const str
 	int err;
 
 	if (!skel)
-		return explain_load_failure(-errno, error, error_size);
+		return explain(-errno, btf, error, error_size);
 	err = choose_variants(skel, btf, opts, error, error_size);
 	if (!err) {
 		skel->rodata->nr_slots = opts->nr_slots;
@@ -185,10 +221,10 @@ static int load_once(struct exchange_bpf **ret, const struct btf *btf, const str
 		if (opts->ring_size)
 			bpf_map__set_max_entries(skel->maps.requests, opts->ring_size);
 		err = exchange_bpf__load(skel);
+		if (!err)
+			err = attach_all(skel);
 		if (err)
-			explain_load_failure(err, error, error_size);
-		else
-			err = attach_all(skel, error, error_size);
+			err = explain(err, btf, error, error_size);
 	}
 	if (err)
 		exchange_bpf__destroy(skel);
@@ -204,7 +240,7 @@ int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, c
 	int err = -ENOTSUP, tries = 0;
 
 	if (!btf)
-		snprintf(error, error_size, "this kernel has no type information (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF");
+		err = explain(-ENOTSUP, NULL, error, error_size);
 	/* The verifier gives up when a signal arrives, a stop and continue too, and libbpf after five such tries of its own. */
 	while (btf && tries++ < MAX_LOADS) {
 		err = load_once(ret, btf, opts, error, error_size);
