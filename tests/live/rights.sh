@@ -75,6 +75,7 @@ refused() {
 
 serve() {
 	local i
+	: >"$scratch/server"
 	"$@" >"$scratch/server" 2>&1 &
 	server=$!
 	own $server
@@ -162,7 +163,7 @@ else
 	probe=+sys_admin
 	refused 'a probe before Linux 6.6' 'CAP_SYS_ADMIN' nobody $measure $parties observe --pid "$same" --lifecycle grpc --for 100ms
 fi
-observe same-grpc-pid' $probe --pid "$same" --lifecycle grpc
+observe same-grpc-pid $probe --pid "$same" --lifecycle grpc
 observe same-grpc-port $probe --port $port_grpc --lifecycle grpc
 observe other-grpc-pid "$probe,+sys_ptrace" --pid "$other" --lifecycle grpc
 observe other-grpc-port "$probe,+sys_ptrace,+dac_read_search" --port $port_grpc_other --lifecycle grpc
