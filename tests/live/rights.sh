@@ -7,7 +7,8 @@ set -u
 . tests/live/observe.lib
 
 [ "$(id -u)" -eq 0 ] || tap_skip_all 'only root may become another user with capabilities'
-setpriv --help 2>/dev/null | grep -q ambient-caps && setpriv --help | grep -q reuid || tap_skip_all 'setpriv of util-linux is missing'
+setpriv=/usr/bin/setpriv # by its path: busybox has one that cannot do it
+$setpriv --help 2>/dev/null | grep -q reuid || tap_skip_all 'setpriv of util-linux is missing'
 scratch
 
 # Another user may not reach our files by their paths; descriptors need none.
@@ -23,7 +24,7 @@ become_nobody() {
 	local capabilities=$1
 	shift
 	[ "$capabilities" != - ] || capabilities=-all
-	exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$capabilities" --ambient-caps="$capabilities" "$@"
+	exec $setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$capabilities" --ambient-caps="$capabilities" "$@"
 }
 
 # observe NAME CAPABILITIES ARG...: in the background; `observed` looks at all that were started
@@ -110,9 +111,9 @@ match = port:$port_other
 target = p99 < 60ms
 END
 refused "a configuration with another user's port" 'missing CAP_SYS_PTRACE' nobody $measure sh -c \
-	"exec $parties check -c /dev/stdin <&3" 3<"$scratch/conf"
+	"exec $parties check -c /proc/self/fd/0 <&3" 3<"$scratch/conf"
 refused 'steering' 'missing CAP_DAC_OVERRIDE (to write cgroups and frequencies), CAP_SYS_NICE' nobody $measure sh -c \
-	"exec $parties run -c /dev/stdin --for 1s <&3" 3<"$scratch/conf"
+	"exec $parties run -c /proc/self/fd/0 --for 1s <&3" 3<"$scratch/conf"
 
 # ---- what is hidden or refused is told apart from a right -------------------------------------------------------------
 # in_namespace OPTIONS COMMANDS: the commands of a root with namespaces of its own

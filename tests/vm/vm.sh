@@ -64,8 +64,7 @@ build_initramfs() {
 	echo '127.0.0.1 localhost' >"$root/etc/hosts"
 	add_programs parties/bin "$BUILD"/*
 	add_programs parties/bin/tests "$BUILD"/tests/*
-	add_programs usr/bin "$(command -v memcached)"
-	add_programs parties/bin "$(command -v setpriv)" # before the one of busybox
+	add_programs usr/bin "$(command -v memcached)" /usr/bin/setpriv
 	cp -r tests experiments "$root/parties/"
 	printf '%s\n' "$1" >"$root/parties/run"
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs"
