@@ -52,8 +52,9 @@ static __always_inline struct exchange_cell *cell_of(__u32 service)
 }
 
 /*
- * `sign` is 1, or -1 to take a sample back.  The octave is marked first and the sum added last: a reader that begins with
- * the sums finds what they are made of.
+ * `sign` is 1, or -1 to take a sample back.  EXCHANGE_OWED is booked last.  The octave is marked first and the sample
+ * announced last: a reader that begins with the announcement finds what is announced.  Sums are not kept, for an atomic
+ * addition each: means are those of the buckets.
  */
 static __always_inline void book_one(struct exchange_cell *cell, enum exchange_hist which, __u64 ns, __s64 sign)
 {
@@ -67,7 +68,8 @@ static __always_inline void book_one(struct exchange_cell *cell, enum exchange_h
 	if (!(cell->octaves[which] & octave))
 		__sync_fetch_and_or(&cell->octaves[which], octave);
 	__sync_fetch_and_add(&cell->buckets[index / HIST_SUBS][which][index % HIST_SUBS], (__u32)sign);
-	__sync_fetch_and_add(&cell->sum_ns[which], sign > 0 ? ns : -ns);
+	if (which == EXCHANGE_OWED)
+		__sync_fetch_and_add(&cell->nr_booked, 1);
 }
 
 #endif

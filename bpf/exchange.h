@@ -81,7 +81,7 @@ enum exchange_counter {
  */
 struct exchange_cell {
 	__u64 counters[EXCHANGE_NR_COUNTERS];
-	__u64 sum_ns[EXCHANGE_NR_HISTS];
+	__u64 nr_booked; /* samples booked and samples taken back: did anything change? */
 	__u32 octaves[EXCHANGE_NR_HISTS]; /* a bit for each octave that ever had a value */
 	/* The four histograms are about times of one size: side by side they are read in one run. */
 	__u32 buckets[HIST_NR_OCTAVES][EXCHANGE_NR_HISTS][HIST_SUBS];

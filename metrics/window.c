@@ -12,9 +12,8 @@ enum { NR_HEAD = offsetof(struct exchange_cell, octaves) / sizeof(uint64_t) };
 /*
  * A cell is read while programs write it.  Each counter is one aligned load, or an aligned part of a wider one, so every
  * count is right or one window late; a request whose four histograms straddle the reading is whole again in the next
- * window.  Programs mark the octave, count in its bucket, and add to the sum, in this order; we read in the opposite one,
- * so a sum that did not change has nothing behind it that could not wait for the next window, and what the sum has is in
- * the buckets.
+ * window.  Programs mark the octave, count in its bucket and announce the sample, in this order; we read in the opposite one,
+ * so while nothing is announced there is nothing that could not wait for the next window, and what is announced is there.
  *
  * A sample of an earlier window that was amended in this one leaves its old bucket: no count here is negative.
  */
@@ -123,9 +122,17 @@ uint64_t window_percentile(const struct window *w, enum exchange_hist which, uns
 
 uint64_t window_mean(const struct window *w, enum exchange_hist which)
 {
-	uint64_t n = window_count(w, which);
+	uint64_t sum_ns = 0, nr = 0;
 
-	return n ? w->delta.sum_ns[which] / n : 0;
+	for (uint32_t octaves = w->delta.octaves[which]; octaves; octaves &= octaves - 1) {
+		const uint32_t *buckets = w->delta.buckets[lowest(octaves)][which];
+
+		for (unsigned int sub = 0; sub < HIST_SUBS; sub++) {
+			nr += buckets[sub];
+			sum_ns += buckets[sub] * hist_mid(lowest(octaves) * HIST_SUBS + sub);
+		}
+	}
+	return nr ? sum_ns / nr : 0;
 }
 
 uint64_t window_count_over(const struct window *w, enum exchange_hist which, uint64_t ns)

@@ -18,7 +18,7 @@ struct window {
 void window_start(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
 /*
  * Ends the window and starts the next.  Counters wrap; a window of less than 2^31 requests is right all the same.  Reads the
- * counters and sums, and if any of them changed, the octaves that are marked; nothing else.
+ * counters, and if any of them changed, the octaves that are marked; nothing else.
  */
 void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
 
@@ -26,18 +26,19 @@ void window_advance(struct window *w, const struct exchange_cell *cells, unsigne
 uint64_t window_count(const struct window *w, enum exchange_hist which);
 /* Nearest rank, bucket midpoint, ns; 0 when the histogram is empty. */
 uint64_t window_percentile(const struct window *w, enum exchange_hist which, unsigned int permille);
+/* Of bucket midpoints, ns; 0 when the histogram is empty. */
 uint64_t window_mean(const struct window *w, enum exchange_hist which);
 /* Values whose bucket's midpoint is over ns. */
 uint64_t window_count_over(const struct window *w, enum exchange_hist which, uint64_t ns);
 
-/* What the kernel programs do with a value, for cells that none of them writes: of a simulated service. */
+/* What the kernel programs do with a value, EXCHANGE_OWED last, for cells that none of them writes: of a simulated service. */
 static inline void window_book(struct exchange_cell *cell, enum exchange_hist which, uint64_t ns)
 {
 	unsigned int bucket = hist_index(ns);
 
 	cell->octaves[which] |= hist_octave_bit(bucket);
 	cell->buckets[bucket / HIST_SUBS][which][bucket % HIST_SUBS]++;
-	cell->sum_ns[which] += ns;
+	cell->nr_booked += which == EXCHANGE_OWED;
 }
 
 #endif
