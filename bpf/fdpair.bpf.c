@@ -5,7 +5,7 @@
  *
  * State is keyed by (process, descriptor) in hash maps and fed by the raw system call tracepoints.  A request is what
  * lies between accept and close, and also what lies between a read and the first send after it.  Each becomes a ring
- * record.
+ * record, and wakes the reader unless that one polls.
  *
  * Known errors, kept on purpose: a read is stamped when it is entered, so waiting for a request counts as latency; a
  * failed read stamps again; only the usual calls are known; a descriptor that goes without close leaves its stamp to
@@ -42,13 +42,14 @@ struct {
 } records SEC(".maps");
 
 const volatile __u32 target; /* thread group */
+const volatile __u64 wakeup = BPF_RB_FORCE_WAKEUP; /* of the reader, by each record; or BPF_RB_NO_WAKEUP: it looks by itself */
 __u64 nr_lost;               /* records that found the ring full */
 
 static __always_inline void emit(enum fdpair_kind kind, __u64 since)
 {
 	struct fdpair_record record = { .kind = kind, .ns = bpf_ktime_get_ns() - since };
 
-	if (bpf_ringbuf_output(&records, &record, sizeof(record), 0))
+	if (bpf_ringbuf_output(&records, &record, sizeof(record), wakeup))
 		__sync_fetch_and_add(&nr_lost, 1);
 }
 
