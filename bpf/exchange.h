@@ -101,6 +101,7 @@ struct exchange_sweep {
 struct exchange_read {
 	__u64 first, last; /* arrival of its first and of its last byte */
 	__u64 read;        /* 0: nothing yet */
+	__u64 sleeps;      /* nvcsw of the thread then */
 };
 
 /* One finished exchange in the ring of the per-request interface: the service above, its owed latency below. */

@@ -235,6 +235,7 @@ static __always_inline int note_read(struct exchange *x, struct exchange_cell *c
 		read->first = first;
 		read->last = last;
 		read->read = now;
+		read->sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
 	}
 	return 0;
 }

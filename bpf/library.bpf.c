@@ -12,10 +12,12 @@
  *   residency = 15 - 10     service = 34 - 15     total = owed = 34 - 10
  *
  * The beginning runs in the thread that read the socket, so arrival is that of what the thread read last: its first
- * byte for total and residency, its last byte for owed, which differ when one read takes several requests.  The read
- * that brings the request's end moves the start of owed, so a slow uploader owns no time of the server's.  Another
- * thread may be asked to work on what one has read; then the stamp is too old (LIBRARY_READ_NS), the beginning stands
- * in, and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes
+ * byte for total and residency, its last byte for owed.  When one read takes several requests, which is so when they
+ * wait, they are taken to have arrived evenly between the two: in a burst of 200 calls on 8 connections the medians of
+ * this and of HTTP/2 by stream were the same within some percent, as were the client's.  The read that brings the
+ * request's end moves the start of owed, so a slow uploader owns no time of the server's.  Another thread may be asked to
+ * work on what one has read; then the stamp is too old (LIBRARY_READ_NS, and the thread has slept or ended a call since),
+ * the beginning stands in, and the call counts as no_arrival.  Requests that nobody reads are seen by the exchange programs, as bytes
  * waiting: at most one for each connection, and one that is none when pings and window updates pile up before a server
  * that sleeps.
  *
@@ -49,8 +51,15 @@ struct call {
 	__u64 first, last; /* arrival of the first and the last byte of what the thread had read */
 	__u64 begin;
 	__u64 first_write; /* seen; 0: none yet */
+	__u64 read, thread; /* which read brought it, when others came with it; 0: none did */
+	__u32 nr_before;    /* of those, which began before it */
 	__u32 service;
 	__u32 nr_writes;
+};
+
+struct batch_key {
+	__u64 read;   /* when */
+	__u64 thread; /* and who */
 };
 
 /* A hash, not one that forgets the oldest: that is the very call a controller must know. */
@@ -61,6 +70,14 @@ struct {
 	__type(key, struct call_key);
 	__type(value, struct call);
 } calls SEC(".maps");
+
+/* How many calls a read of several chunks brought.  What is forgotten has its first arrival as if it had come alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LIBRARY_MAX_BATCHES);
+	__type(key, struct batch_key);
+	__type(value, __u32);
+} batches SEC(".maps");
 
 /* The row: set by the loader. */
 const volatile struct library_event begin_event, end_event, write_event;
@@ -105,17 +122,52 @@ static __always_inline struct call_key key_of(__u64 object)
 	return key;
 }
 
-/* What the current thread works on, or NULL when it has read nothing lately. */
+/* What the current thread works on, or NULL when it has read nothing lately.  A thread that only lost its CPU since is
+ * where it was, until it has ended a call. */
 static __always_inline struct exchange_read *recent_read(__u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct exchange_read *read = bpf_task_storage_get(&reads, task, NULL, 0);
+
+	return read && (now - read->read < LIBRARY_READ_NS || (read->read && read->sleeps == task->nvcsw)) ? read : NULL;
+}
+
+static __always_inline void forget_read(__u64 now)
 {
 	struct exchange_read *read = bpf_task_storage_get(&reads, bpf_get_current_task_btf(), NULL, 0);
 
-	return read && now - read->read < LIBRARY_READ_NS ? read : NULL;
+	if (read && now - read->read >= LIBRARY_READ_NS)
+		read->read = 0;
 }
 
 static __always_inline void count(struct exchange_cell *cell, enum exchange_counter which)
 {
 	__sync_fetch_and_add(&cell->counters[which], 1);
+}
+
+/* Others may come with the same read, or came. */
+static __always_inline void join_batch(struct call *call, const struct exchange_read *read)
+{
+	struct batch_key key = { .read = read->read, .thread = bpf_get_current_pid_tgid() };
+	__u32 *nr = bpf_map_lookup_elem(&batches, &key), one = 1;
+
+	call->read = key.read;
+	call->thread = key.thread;
+	if (nr)
+		call->nr_before = __sync_fetch_and_add(nr, 1);
+	else
+		bpf_map_update_elem(&batches, &key, &one, BPF_ANY);
+}
+
+/* One of several that a read brought: they are taken to have arrived evenly between its first and its last byte. */
+static __always_inline void spread_batch(struct call *call)
+{
+	struct batch_key key = { .read = call->read, .thread = call->thread };
+	__u32 *nr = call->read ? bpf_map_lookup_elem(&batches, &key) : NULL;
+	__u64 others = nr ? *nr - 1 : 0;
+
+	if (others)
+		call->first = call->last = call->first + (call->last - call->first) * call->nr_before / others;
 }
 
 SEC("uprobe")
@@ -142,6 +194,8 @@ int call_begins(struct pt_regs *ctx)
 	if (read) {
 		call.first = read->first;
 		call.last = read->last;
+		if (call.first != call.last)
+			join_batch(&call, read);
 	}
 
 	if (bpf_map_update_elem(&calls, &key, &call, BPF_NOEXIST)) {
@@ -184,6 +238,7 @@ static __always_inline void end(const struct call_key *key, const struct call *f
 	} else if (is_stream(&call, now)) {
 		count(cell, EXCHANGE_LONG_LIVED);
 	} else {
+		spread_batch(&call);
 		book_one(cell, EXCHANGE_RESIDENCY, call.begin - call.first, 1);
 		book_one(cell, EXCHANGE_SERVICE, now - call.begin, 1);
 		book_one(cell, EXCHANGE_TOTAL, now - call.first, 1);
@@ -214,11 +269,14 @@ int call_ends(struct pt_regs *ctx)
 	if (happened(&args, &end_event, shift)) {
 		failed = end_event.status && is_error(argument(&args, end_event.status + shift));
 		end(&key, call, failed, now);
+		forget_read(now);
 		return 0;
 	}
 	read = recent_read(now);
-	if (read)
+	if (read && read->read != call->read) { /* not the one that brought its beginning */
 		call->last = read->last;
+		call->read = 0;
+	}
 	return 0;
 }
 

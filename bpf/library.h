@@ -9,6 +9,7 @@
 
 enum {
 	LIBRARY_MAX_CALLS = 65536,      /* in flight, in all services that one library serves */
+	LIBRARY_MAX_BATCHES = 16384,    /* reads that brought several calls, remembered */
 	LIBRARY_READ_NS = 1000 * 1000,  /* what a thread read longer ago is not what it works on now */
 	LIBRARY_SUSPECT_NS = 100000000, /* a call in flight for that long may be a stream of messages: they are counted */
 	LIBRARY_MAX_ARGUMENT = 6,       /* in registers */

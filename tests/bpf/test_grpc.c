@@ -174,6 +174,89 @@ static void the_time_a_request_waits_unread_counts(void **state)
 	observe_stop(&o);
 }
 
+enum { NR_TOGETHER = 5, APART_US = 20000 };
+
+/* Comes late, and takes all that waits with one read. */
+static void serve_all_that_waits(int fd)
+{
+	char buf[NR_TOGETHER * MESSAGE];
+
+	sleep_us((NR_TOGETHER + 1) * APART_US);
+	if (read(fd, buf, sizeof(buf)) != sizeof(buf))
+		return;
+	for (int i = 0; i < NR_TOGETHER; i++)
+		begin(&streams[i]);
+	sleep_us(2000);
+	write_all(fd, buf, sizeof(buf));
+	for (int i = 0; i < NR_TOGETHER; i++)
+		end(&streams[i], &status_ok);
+	read_all(fd, buf, 1);
+}
+
+static void calls_that_one_read_brings_have_waited_each_for_its_time(void **state)
+{
+	char buf[NR_TOGETHER * MESSAGE] = "";
+	uint64_t sent_us[NR_TOGETHER], over;
+	struct observed o;
+	int fd;
+
+	(void)state;
+	NEEDS_BPF();
+	observe_start(&o, serve_all_that_waits);
+	fd = connect_to(o.port);
+	for (int i = 0; i < NR_TOGETHER; i++) {
+		sent_us[i] = clock_us();
+		assert_true(write_all(fd, buf, MESSAGE));
+		sleep_us(APART_US);
+	}
+	assert_true(read_all(fd, buf, sizeof(buf)));
+	over = clock_us();
+	observe_read(&o);
+	assert_int_equal(o.info.nr_completed, NR_TOGETHER);
+	/* The longest wait is the first one's, the shortest the last one's, and the others' are between them. */
+	assert_between_us(percentile_us(&o, EBEE_OWED, 1000), 6 * APART_US, over - sent_us[0]);
+	assert_true(percentile_us(&o, EBEE_OWED, 200) <= (over - sent_us[NR_TOGETHER - 1]) * 1016 / 1000);
+	assert_in_range(percentile_us(&o, EBEE_OWED, 600), 3 * APART_US, (over - sent_us[2]) * 1016 / 1000 + APART_US);
+	assert_int_equal(percentile_us(&o, EBEE_TOTAL, 600), percentile_us(&o, EBEE_OWED, 600));
+	close(fd);
+	observe_stop(&o);
+}
+
+/* The thread reads, loses its CPU for longer than a stamp is good for by its age, and goes on. */
+static void serve_after_a_pause(int fd)
+{
+	char buf[MESSAGE];
+
+	while (read_all(fd, buf, MESSAGE)) {
+		uint64_t until = clock_us() + 5000;
+
+		while (clock_us() < until)
+			;
+		begin(streams);
+		write_all(fd, buf, MESSAGE);
+		end(streams, &status_ok);
+	}
+}
+
+static void a_thread_that_did_not_sleep_since_is_where_it_was(void **state)
+{
+	struct observed o;
+	int fd;
+
+	(void)state;
+	NEEDS_BPF();
+	observe_start(&o, serve_after_a_pause);
+	fd = connect_to(o.port);
+	for (int i = 0; i < 5; i++)
+		assert_true(exchange_once(fd));
+	observe_read(&o);
+	assert_int_equal(o.info.nr_completed, 5);
+	assert_int_equal(o.info.coverage.nr_no_arrival, 0);
+	assert_between_us(percentile_us(&o, EBEE_OWED, 500), 5000, client_us(500));
+	close(fd);
+	observe_stop(&o);
+}
+
 /* The thread reads, does something else for long, and is then asked to work on what another has read. */
 static void serve_after_other_work(int fd)
 {
@@ -251,6 +334,8 @@ int main(void)
 		cmocka_unit_test(calls_that_the_server_makes_are_not_its_requests),
 		cmocka_unit_test(a_cancelled_call_is_no_sample),
 		cmocka_unit_test(the_time_a_request_waits_unread_counts),
+		cmocka_unit_test(calls_that_one_read_brings_have_waited_each_for_its_time),
+		cmocka_unit_test(a_thread_that_did_not_sleep_since_is_where_it_was),
 		cmocka_unit_test(an_arrival_that_may_be_another_requests_is_not_taken),
 		cmocka_unit_test(a_slow_uploader_owns_its_time),
 	};

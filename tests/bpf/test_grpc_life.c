@@ -105,7 +105,7 @@ static void serve_and_leave_open(int fd)
 
 	read_all(fd, buf, MESSAGE);
 	begin(streams);
-	sleep_us(250000);
+	sleep_us(600000);
 	write_all(fd, buf, MESSAGE);
 	end(streams, &status_ok);
 	read_all(fd, buf, MESSAGE);

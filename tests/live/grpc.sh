@@ -10,10 +10,12 @@ set -uo pipefail
 [ "$(id -u)" -eq 0 ] || tap_skip_all 'only root may load BPF programs'
 scratch
 
-# serve PORT WEIGHT [LIBRARY-PATH]: sets $server
+program=$BUILD/hotel-search
+
+# serve PORT WEIGHT [LIBRARY-PATH]: $program; sets $server
 serve() {
 	local i
-	LD_LIBRARY_PATH=${3:-} "$BUILD/hotel-search" --port "$1" --threads 2 --weight "$2" >"$scratch/server.$1" 2>&1 &
+	LD_LIBRARY_PATH=${3:-} "$program" --port "$1" --threads 2 --weight "$2" >"$scratch/server.$1" 2>&1 &
 	server=$!
 	own $server
 	for i in $(seq 100); do
@@ -81,11 +83,27 @@ load waiting --protocol grpc --to 127.0.0.1:21522 --requests 200 --rate 2000 --c
 watched waiting
 end "$server"
 tap_is "$(field requests "$scratch/waiting.observe")" 200 'waiting: exactly the 200 calls'
-# By the tail, which is steered on.  Why the median of a burst is seen by less than half now and then is not understood.
-at_least "$(field p99_us "$scratch/waiting.observe")" "$(field p99_us "$scratch/waiting.load")" 0.5 \
-	'waiting: most of what the client waited is seen'
+# The rest is the client's own queue: what is seen by stream is no more.
+for value in p50_us p99_us; do
+	at_least "$(field $value "$scratch/waiting.observe")" "$(field $value "$scratch/waiting.load")" 0.5 \
+		"waiting: most of what the client waited is seen in $value"
+done
 at_most "$(field p99_us "$scratch/waiting.observe")" "$(field p99_us "$scratch/waiting.load")" \
 	'waiting: p99 is at most what the client saw'
+
+# The library inside the program, which is not even relocated; and then without its symbols.
+if g++ -static "$BUILD"/experiments/{hotel-search,common}/*.o -Wl,--start-group $(pkg-config --static --libs grpc) \
+	-Wl,--end-group -o "$scratch/static-search" 2>"$scratch/link"; then
+	program=$scratch/static-search
+	compare static 21524 100 60 --connections 2
+	strip "$program"
+	serve 21525 1
+	refuse 'stripped' "$server" static-search
+	end "$server"
+	program=$BUILD/hotel-search
+else
+	tap_skip static "gRPC does not link statically: $(tail -1 "$scratch/link")"
+fi
 
 sleep 20 &
 own $!
