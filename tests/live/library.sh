@@ -21,7 +21,7 @@ tap_try 'the example compiles without a warning' \
 # shellcheck disable=SC2086
 tap_try 'so does the server' gcc $flags tests/fixtures/evhttp_server.c -levent -o "$scratch/evhttp_server"
 
-# watched_load NAME PORT N LOAD-ARG...: N requests of 3 ms while the example watches for 4 s
+# watched_load NAME PORT N LOAD-ARG...: N requests of 3 ms while the example watches
 watched_load() {
 	local name=$1 port=$2 n=$3 client server watcher
 	shift 3
@@ -29,14 +29,18 @@ watched_load() {
 	server=$!
 	own $server
 	wait_for_port "$port"
-	"$scratch/watch-evhttp" $server 4 >"$scratch/$name.watch" 2>"$scratch/$name.errors" &
+	mkfifo "$scratch/$name.enter"
+	"$scratch/watch-evhttp" $server <"$scratch/$name.enter" >"$scratch/$name.watch" 2>"$scratch/$name.errors" &
 	watcher=$!
 	own $watcher
+	exec 5>"$scratch/$name.enter"
 	for client in $(seq 50); do
 		grep -q watching "$scratch/$name.errors" && break
 		sleep 0.1
 	done
 	load "$name" --protocol http --url "http://127.0.0.1:$port/" --requests "$n" --rate 200 "$@"
+	echo >&5
+	exec 5>&-
 	wait $watcher
 	tap_is $? 0 "$name: the example ends well"
 	disown_pid $watcher
@@ -53,7 +57,7 @@ watched_load closing 21621 200 --close
 
 sleep 20 &
 own $!
-"$scratch/watch-evhttp" $! 1 >"$scratch/none" 2>&1
+"$scratch/watch-evhttp" $! </dev/null >"$scratch/none" 2>&1
 tap_is $? 1 'a program without the library is refused'
 grep -q "no symbol of libevent's HTTP server" "$scratch/none"
 tap_ok $? 'and why is said'
