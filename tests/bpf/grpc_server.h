@@ -6,14 +6,7 @@
 #ifndef TESTS_GRPC_SERVER_H
 #define TESTS_GRPC_SERVER_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <stdio.h>
-
-#include "bpf/handle.h"
-#include "bpf/server.h"
+#include "bpf/observed.h"
 
 /* ---- a library --------------------------------------------------------------------------------------------------- */
 
@@ -64,17 +57,6 @@ static inline void end(void *stream, uint64_t *status)
 
 /* ---- one observed server ----------------------------------------------------------------------------------------- */
 
-struct observed {
-	unsigned int service;
-	int listener;
-	uint16_t port;
-	pid_t pid;
-	struct ebee_window *window;
-	struct ebee_window_info info;
-};
-
-static unsigned int next_service;
-
 static inline void observe_start(struct observed *o, serve_fn *serve)
 {
 	nr_seen = 0;
@@ -102,22 +84,6 @@ static inline void observe_stop(struct observed *o)
 	assert_int_equal(ebee_remove(ebee, o->service), 0);
 	server_stop(o->pid);
 	close(o->listener);
-}
-
-static inline uint64_t percentile_us(const struct observed *o, enum ebee_latency which, unsigned int permille)
-{
-	uint64_t ns;
-
-	assert_int_equal(ebee_window_percentile(o->window, which, permille, &ns), 0);
-	return ns / 1000;
-}
-
-/* Between what was asked of the server and what its client saw. */
-static inline void assert_between_us(uint64_t got, uint64_t asked, uint64_t client)
-{
-	if (got * 1000 < asked * 992 || got * 1000 > client * 1016)
-		fail_msg("%llu us, asked for %llu us, the client saw %llu us", (unsigned long long)got,
-			 (unsigned long long)asked, (unsigned long long)client);
 }
 
 static inline void serve_2ms(int fd)

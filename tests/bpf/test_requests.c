@@ -1,83 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_ebee.c - libebee against servers that do one thing each, in the running kernel.  Skips without the rights.
+ * test_requests.c - what one request is and how long it took, against servers that do one thing each, in the running
+ * kernel.  Skips without the rights.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <stdio.h>
-
-#include "bpf/handle.h"
-#include "bpf/server.h"
-
-/* One observed server: its window and how to end it. */
-struct observed {
-	int listener;
-	uint16_t port;
-	pid_t pid;
-	struct ebee_window *window;
-	struct ebee_window_info info;
-};
-
-static unsigned int next_service;
-
-static void observe_start(struct observed *o, serve_fn *serve)
-{
-	nr_seen = 0;
-	o->listener = listen_any(&o->port);
-	o->pid = server_start(o->listener, serve);
-	assert_true(next_service < EBEE_MAX_SERVICES);
-	assert_int_equal(ebee_add_port(ebee, next_service, o->port), 0);
-	assert_int_equal(ebee_seed(ebee), 0);
-	assert_int_equal(ebee_window_open(&o->window, ebee, next_service++), 0);
-}
-
-/* Ends what is answered and reads the window.  The client has its answer before the server's send returns. */
-static void observe_read(struct observed *o)
-{
-	sleep_us(20000);
-	ebee_set_settle(ebee, 0);
-	assert_int_equal(ebee_sweep(ebee), 0);
-	ebee_set_settle(ebee, 500000000);
-	assert_int_equal(ebee_window_advance(o->window, &o->info), 0);
-}
-
-static void observe_stop(struct observed *o)
-{
-	server_stop(o->pid);
-	close(o->listener);
-	ebee_window_close(o->window);
-}
-
-static uint64_t percentile_us(const struct observed *o, enum ebee_latency which, unsigned int permille)
-{
-	uint64_t ns;
-
-	assert_int_equal(ebee_window_percentile(o->window, which, permille, &ns), 0);
-	return ns / 1000;
-}
-
-/*
- * A server's sleep is never short, and late by the scheduler's whim; its client sees all of that and more.  So the truth
- * lies between what was asked of the server and what the client saw, on the noisiest machine.
- */
-static void assert_between_us(uint64_t got, uint64_t asked, uint64_t client)
-{
-	if (got * 1000 < asked * 992 || got * 1000 > client * 1016)
-		fail_msg("%llu us, asked for %llu us, the client saw %llu us", (unsigned long long)got,
-			 (unsigned long long)asked, (unsigned long long)client);
-}
-
-static void serve_2ms(int fd)
-{
-	char buf[MESSAGE];
-
-	while (read_all(fd, buf, MESSAGE)) {
-		sleep_us(2000);
-		write_all(fd, buf, MESSAGE);
-	}
-}
+#include "bpf/by_port.h"
 
 static void keep_alive_requests_are_counted_one_by_one(void **state)
 {
@@ -262,165 +188,6 @@ static void waiting_to_be_read_is_residency(void **state)
 	observe_stop(&o);
 }
 
-static void serve_never(int fd)
-{
-	char buf[MESSAGE];
-
-	read_all(fd, buf, MESSAGE);
-	pause();
-}
-
-static void requests_without_an_answer_are_in_flight_with_their_age(void **state)
-{
-	char buf[MESSAGE] = "never";
-	struct observed o;
-	uint64_t start;
-	int fds[3], i;
-
-	(void)state;
-	NEEDS_BPF();
-	observe_start(&o, serve_never);
-	ebee_set_target(ebee, next_service - 1, 50000000);
-	start = clock_us();
-	for (i = 0; i < 3; i++) {
-		fds[i] = connect_to(o.port);
-		assert_true(write_all(fds[i], buf, MESSAGE));
-	}
-	sleep_us(150000);
-	observe_read(&o);
-	assert_int_equal(o.info.nr_completed, 0);
-	assert_int_equal(o.info.nr_in_flight, 3);
-	assert_int_equal(o.info.nr_over_target, 3);
-	assert_between_us(o.info.oldest_ns / 1000, 150000, clock_us() - start);
-	for (i = 0; i < 3; i++)
-		close(fds[i]);
-	/* The clients leave, the server is killed: three aborted, none invented. */
-	server_stop(o.pid);
-	sleep_us(50000);
-	observe_read(&o);
-	assert_int_equal(o.info.nr_completed, 0);
-	assert_int_equal(o.info.coverage.nr_aborted, 3);
-	assert_int_equal(o.info.nr_in_flight, 0);
-	close(o.listener);
-	ebee_window_close(o.window);
-}
-
-static void a_connection_without_bytes_is_no_request(void **state)
-{
-	struct observed o;
-	int i;
-
-	(void)state;
-	NEEDS_BPF();
-	observe_start(&o, serve_2ms);
-	for (i = 0; i < 10; i++)
-		close(connect_to(o.port));
-	sleep_us(20000);
-	observe_read(&o);
-	assert_int_equal(o.info.nr_completed, 0);
-	assert_int_equal(o.info.coverage.nr_aborted, 0);
-	assert_int_equal(o.info.nr_in_flight, 0);
-	observe_stop(&o);
-}
-
-static void connections_open_before_the_attach_are_measured(void **state)
-{
-	struct observed o;
-	int fds[4], i, k;
-
-	(void)state;
-	NEEDS_BPF();
-	o.listener = listen_any(&o.port);
-	o.pid = server_start(o.listener, serve_2ms);
-	for (i = 0; i < 4; i++) {
-		fds[i] = connect_to(o.port);
-		assert_true(exchange_once(fds[i]));
-	}
-	/* By process this time: its connections are held by its children. */
-	assert_int_equal(ebee_add_pid(ebee, next_service, o.pid), 0);
-	assert_int_equal(ebee_seed(ebee), 0);
-	assert_int_equal(ebee_window_open(&o.window, ebee, next_service++), 0);
-	for (k = 0; k < 10; k++)
-		for (i = 0; i < 4; i++)
-			assert_true(exchange_once(fds[i]));
-	observe_read(&o);
-	assert_int_equal(o.info.nr_completed, 40);
-	assert_int_equal(o.info.nr_connections, 4);
-	for (i = 0; i < 4; i++)
-		close(fds[i]);
-	observe_stop(&o);
-}
-
-static void a_listener_opened_by_a_later_child_is_followed(void **state)
-{
-	struct ebee_window_info info;
-	struct ebee_window *window;
-	int to_child[2], to_parent[2], fd, i;
-	uint16_t port;
-	pid_t pid;
-	char go;
-
-	(void)state;
-	NEEDS_BPF();
-	assert_int_equal(pipe(to_child) | pipe(to_parent), 0);
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (read(to_child[0], &go, 1) == 1 && fork() == 0) {
-			int listener = listen_any(&port);
-
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			if (write(to_parent[1], &port, sizeof(port)) == sizeof(port))
-				serve_2ms(accept(listener, NULL, NULL));
-			_exit(0);
-		}
-		pause();
-	}
-	assert_int_equal(ebee_add_pid(ebee, next_service, pid), 0);
-	assert_int_equal(ebee_seed(ebee), 0);
-	assert_int_equal(ebee_window_open(&window, ebee, next_service++), 0);
-	assert_int_equal(write(to_child[1], "g", 1), 1);
-	assert_int_equal(read(to_parent[0], &port, sizeof(port)), sizeof(port));
-	fd = connect_to(port);
-	for (i = 0; i < 7; i++)
-		assert_true(exchange_once(fd));
-	sleep_us(20000);
-	ebee_set_settle(ebee, 0);
-	assert_int_equal(ebee_sweep(ebee), 0);
-	ebee_set_settle(ebee, 500000000);
-	assert_int_equal(ebee_window_advance(window, &info), 0);
-	assert_int_equal(info.nr_completed, 7);
-	close(fd);
-	server_stop(pid);
-	ebee_window_close(window);
-	for (i = 0; i < 2; i++) {
-		close(to_child[i]);
-		close(to_parent[i]);
-	}
-}
-
-static void what_a_server_asks_of_others_is_not_its_service(void **state)
-{
-	struct observed front, back;
-	int fd, i;
-
-	(void)state;
-	NEEDS_BPF();
-	/* The test process is the client of both; only the accepted sides may count. */
-	observe_start(&front, serve_2ms);
-	observe_start(&back, serve_2ms);
-	fd = connect_to(front.port);
-	for (i = 0; i < 3; i++)
-		assert_true(exchange_once(fd));
-	observe_read(&front);
-	observe_read(&back);
-	assert_int_equal(front.info.nr_completed, 3);
-	assert_int_equal(back.info.nr_completed, 0);
-	close(fd);
-	observe_stop(&front);
-	observe_stop(&back);
-}
-
 enum { LARGE = 16 << 20 }; /* more than the buffers of both ends hold */
 
 static void serve_large_blocking(int fd)
@@ -505,7 +272,8 @@ static void serve_after_a_greeting(int fd)
 	char buf[MESSAGE];
 
 	/* A handshake as HTTP/2 and TLS have it: both sides speak before the request is answered. */
-	if (write_all(fd, "greeting.......", MESSAGE) && read_all(fd, buf, MESSAGE) && write_all(fd, buf, MESSAGE) && read_all(fd, buf, MESSAGE)) {
+	if (write_all(fd, "greeting.......", MESSAGE) && read_all(fd, buf, MESSAGE) && write_all(fd, buf, MESSAGE) &&
+	    read_all(fd, buf, MESSAGE)) {
 		sleep_us(300000); /* long beside a busy machine's delays */
 		write_all(fd, buf, MESSAGE);
 	}
@@ -521,7 +289,7 @@ static void per_connection_a_handshake_is_part_of_the_request(void **state)
 	(void)state;
 	NEEDS_BPF();
 	observe_start(&o, serve_after_a_greeting);
-	assert_int_equal(ebee_set_lifecycle(ebee, next_service - 1, EBEE_CONNECTION), 0);
+	assert_int_equal(ebee_set_lifecycle(ebee, o.service, EBEE_CONNECTION), 0);
 	for (i = 0; i < 3; i++) {
 		int fd = connect_to(o.port);
 
@@ -577,38 +345,6 @@ static void bytes_sent_unasked_are_declared(void **state)
 	ebee_window_close(o.window);
 }
 
-static void an_empty_window_says_no_data(void **state)
-{
-	struct ebee_window_info info;
-	struct ebee_window *window;
-	uint64_t ns = 1;
-
-	(void)state;
-	NEEDS_BPF();
-	assert_int_equal(ebee_window_open(&window, ebee, 0), 0);
-	assert_int_equal(ebee_window_advance(window, &info), 0);
-	assert_int_equal(ebee_window_percentile(window, EBEE_OWED, 990, &ns), -ENODATA);
-	assert_int_equal(ns, 1);
-	assert_int_equal(ebee_window_percentile(window, EBEE_OWED, 0, &ns), -EINVAL);
-	ebee_window_close(window);
-}
-
-static void bad_arguments_are_refused(void **state)
-{
-	(void)state;
-	NEEDS_BPF();
-	assert_int_equal(ebee_add_pid(ebee, EBEE_MAX_SERVICES, getpid()), -EINVAL);
-	assert_int_equal(ebee_add_pid(ebee, 0, 0), -EINVAL);
-	assert_int_equal(ebee_add_pid(ebee, 0, 0x3ffffff), -ESRCH);
-	assert_int_equal(ebee_add_port(ebee, 0, 0), -EINVAL);
-}
-
-static int open_handle(void **state)
-{
-	(void)state;
-	return open_handle_with(NULL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,17 +355,10 @@ int main(void)
 		cmocka_unit_test(pieces_read_and_written_apart_are_one_request),
 		cmocka_unit_test(a_slow_uploader_is_in_total_but_not_in_owed),
 		cmocka_unit_test(waiting_to_be_read_is_residency),
-		cmocka_unit_test(requests_without_an_answer_are_in_flight_with_their_age),
-		cmocka_unit_test(a_connection_without_bytes_is_no_request),
-		cmocka_unit_test(connections_open_before_the_attach_are_measured),
-		cmocka_unit_test(a_listener_opened_by_a_later_child_is_followed),
-		cmocka_unit_test(what_a_server_asks_of_others_is_not_its_service),
 		cmocka_unit_test(a_slow_reader_of_one_large_send_is_not_owed),
 		cmocka_unit_test(a_slow_reader_of_many_sends_is_not_owed),
 		cmocka_unit_test(per_connection_a_handshake_is_part_of_the_request),
 		cmocka_unit_test(bytes_sent_unasked_are_declared),
-		cmocka_unit_test(an_empty_window_says_no_data),
-		cmocka_unit_test(bad_arguments_are_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
