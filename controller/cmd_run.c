@@ -260,6 +260,13 @@ static void log_changes(struct run *run)
 		fprintf(stderr, "event=apply-back\n");
 	run->lost = lost;
 	run->failed = failed;
+	for (uint32_t i = 0; i < run->config.nr_services; i++) {
+		const char *lifecycle, *reason;
+
+		if (sensor_ebee_changed(run->sensor, i, &lifecycle, &reason))
+			fprintf(stderr, "event=lifecycle service=%s lifecycle=%s reason=\"%s\"\n", run->config.services[i].name,
+				lifecycle, reason);
+	}
 }
 
 static int step(struct run *run, uint64_t now_ns)

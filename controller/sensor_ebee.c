@@ -23,6 +23,7 @@ struct sensor_ebee {
 	uint32_t nr_services;
 	struct ebee_window *windows[POLICY_MAX_SERVICES];
 	bool by_port[POLICY_MAX_SERVICES]; /* and by nothing else */
+	enum ebee_lifecycle lifecycle[POLICY_MAX_SERVICES]; /* in use when it was looked at last */
 	uint32_t percentile_permille[POLICY_MAX_SERVICES];
 	uint64_t target_ns[POLICY_MAX_SERVICES];
 	struct match_pids known[POLICY_MAX_SERVICES]; /* processes already told to libebee */
@@ -98,6 +99,7 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 		err = ebee_set_target(s->ebee, i, service->target_ns);
 		if (!err)
 			err = ebee_set_lifecycle(s->ebee, i, (enum ebee_lifecycle)service->lifecycle);
+		s->lifecycle[i] = ebee_lifecycle_in_use(s->ebee, i);
 		s->by_port[i] = by_port_alone(service);
 		if (!err && service->match.kind == MATCH_PORT)
 			err = ebee_add_port(s->ebee, i, (uint16_t)service->match.number);
@@ -143,6 +145,18 @@ int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct matc
 const char *sensor_ebee_error(const struct sensor_ebee *s)
 {
 	return ebee_error(s->ebee);
+}
+
+bool sensor_ebee_changed(struct sensor_ebee *s, uint32_t service, const char **ret_lifecycle, const char **ret_reason)
+{
+	enum ebee_lifecycle now = ebee_lifecycle_in_use(s->ebee, service);
+
+	if (now == s->lifecycle[service])
+		return false;
+	s->lifecycle[service] = now;
+	*ret_lifecycle = ebee_lifecycle_name(now);
+	*ret_reason = ebee_lifecycle_reason(s->ebee, service);
+	return true;
 }
 
 /* The window between the first and the second read of every ten is counted. */

@@ -23,6 +23,8 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct match_pids *pids);
 /* Why it failed last: a line, or "" when there is nothing to say beyond the errno. */
 const char *sensor_ebee_error(const struct sensor_ebee *s);
+/* True once for every change of the lifecycle in use: its name and why, valid until the next read. */
+bool sensor_ebee_changed(struct sensor_ebee *s, uint32_t service, const char **ret_lifecycle, const char **ret_reason);
 struct sensor sensor_ebee_port(struct sensor_ebee *s);
 /* One word per kernel hook. */
 const char *sensor_ebee_features(const struct sensor_ebee *s);
