@@ -187,9 +187,9 @@ static void serve_all_that_waits(int fd)
 	for (int i = 0; i < NR_TOGETHER; i++)
 		begin(&streams[i]);
 	sleep_us(2000);
-	write_all(fd, buf, sizeof(buf));
 	for (int i = 0; i < NR_TOGETHER; i++)
 		end(&streams[i], &status_ok);
+	write_all(fd, buf, sizeof(buf));
 	read_all(fd, buf, 1);
 }
 
