@@ -208,7 +208,7 @@ static int set(struct ebee *e, unsigned int service, enum ebee_lifecycle asked, 
 		err = need_readsend(e);
 	if (!err && (first != l->in_use || row != l->row))
 		err = use_anew(e, service, first, row);
-	if (err && err != -ENOTSUP) /* a library may come later */
+	if (l->in_use != first) /* while a library that is not there may come later */
 		l->asked = EBEE_EXCHANGE;
 	return err;
 }
