@@ -24,6 +24,7 @@ static const char usage[] =
 	"  --url URL            the same for http: http://HOST[:PORT]/path\n"
 	"  --connections N      keep-alive connections, or with --close most at once (default 16, --close 1024)\n"
 	"  --close              one connection per request\n"
+	"  --connect-first      open all keep-alive connections before the first request; not for grpc\n"
 	"\n"
 	"Load:\n"
 	"  --rate RPS           constant rate\n"
@@ -46,7 +47,7 @@ static const char usage[] =
 	"\n"
 	"Exit: 0 ok, 1 a request failed, 2 usage.\n";
 
-enum { OPT_PROTOCOL = 1, OPT_TO, OPT_URL, OPT_CONNECTIONS, OPT_CLOSE, OPT_RATE, OPT_PROFILE, OPT_MAX, OPT_FOR,
+enum { OPT_PROTOCOL = 1, OPT_TO, OPT_URL, OPT_CONNECTIONS, OPT_CLOSE, OPT_CONNECT_FIRST, OPT_RATE, OPT_PROFILE, OPT_MAX, OPT_FOR,
        OPT_REQUESTS, OPT_SPACING, OPT_CALIBRATE, OPT_STEP, OPT_TARGET, OPT_INTERVAL, OPT_SEED, OPT_GET, OPT_KEYS,
        OPT_VALUE, OPT_SERVICE, OPT_HELP };
 
@@ -56,6 +57,7 @@ static const struct option longs[] = {
 	{ "url", required_argument, NULL, OPT_URL },
 	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "close", no_argument, NULL, OPT_CLOSE },
+	{ "connect-first", no_argument, NULL, OPT_CONNECT_FIRST },
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "profile", required_argument, NULL, OPT_PROFILE },
 	{ "max", required_argument, NULL, OPT_MAX },
@@ -229,6 +231,9 @@ static int take_option(int c, const char *arg, struct options *o)
 	case OPT_CLOSE:
 		o->close_each = true;
 		return 0;
+	case OPT_CONNECT_FIRST:
+		o->connect_first = true;
+		return 0;
 	case OPT_RATE:
 	case OPT_MAX:
 		return number_parse_real(arg, 0.001, 1e7, &o->rps);
@@ -271,6 +276,8 @@ static const char *missing(const struct options *o)
 		return "--to HOST:PORT (http: --url URL) is missing";
 	if ((o->protocol == LOAD_HTTP) != (o->path[0] != '\0'))
 		return "--url goes with http, --to with the others";
+	if (o->connect_first && (o->close_each || o->protocol == LOAD_GRPC))
+		return "--connect-first goes neither with --close nor with grpc";
 	if (o->calibrate && !o->target_ns)
 		return "--calibrate needs --target";
 	if (o->calibrate)

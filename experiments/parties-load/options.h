@@ -23,6 +23,7 @@ struct options {
 	char path[OPTIONS_PATH_SIZE];   /* http */
 	uint32_t nr_connections;
 	bool close_each;                /* a new connection for every request */
+	bool connect_first;             /* before the schedule begins; not grpc */
 
 	bool has_profile;
 	struct profile profile;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,6 +20,9 @@
 #include "experiments/common/clock.h"
 
 enum { MAX_EVENTS = 64, READ_SIZE = 65536 };
+
+/* A server accepts all connections meanwhile. */
+enum { ACCEPTING_MS = 100 };
 
 struct connection {
 	int fd;            /* -1: not connected */
@@ -261,6 +265,17 @@ static int make_connections(struct tcp *t)
 	return 0;
 }
 
+static int connect_all(struct tcp *t)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < t->o->nr_connections && !err; i++)
+		err = connect_to(t, &t->connections[i]);
+	poll(NULL, 0, err ? 0 : ACCEPTING_MS);
+	return err;
+}
+
 int tcp_open(struct engine *ret, const struct options *o, struct meter *meter)
 {
 	static const enum response_kind kinds[LOAD_NR_PROTOCOLS] = {
@@ -280,6 +295,8 @@ int tcp_open(struct engine *ret, const struct options *o, struct meter *meter)
 	       sizeof(t->rng));
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = t->epoll_fd < 0 ? -errno : make_connections(t);
+	if (!err && o->connect_first)
+		err = connect_all(t);
 	if (err) {
 		tcp_close(t);
 		return err;

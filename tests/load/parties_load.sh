@@ -45,6 +45,10 @@ if command -v memcached >/dev/null; then
 	tap_is $(($(counter cmd_get 20521) + $(counter cmd_set 20521))) 20000 \
 		'memcached: the server counted 20000 requests'
 
+	before=$(counter total_connections 20521)
+	load connect-first $to_memcached --requests 10 --rate 1000 --connections 50 --connect-first
+	tap_is $(($(counter total_connections 20521) - before)) 51 'connect-first: 50 connections for 10 requests, and one of ours'
+
 	load profile $to_memcached --profile 'at 0s 0%; ramp 1s 100%; hold 1s; ramp 1s 0%' --max 2000 --spacing fixed \
 		--interval 500ms
 	awk -v sent="$(field sent "$scratch/profile.load")" 'BEGIN { exit !(sent >= 3990 && sent <= 4010) }'
@@ -175,6 +179,7 @@ tap_is "$(cat "$scratch/http.count")" 510 'http: the server was asked 510 times'
 nobody='--to 127.0.0.1:20529 --requests 5 --rate 100'
 exits 1 'nobody listens: exit 1' "$BUILD/parties-load" --protocol truth $nobody
 tap_is "$(field errors "$scratch/stdout")" 5 'nobody listens: every request is an error'
+exits 1 'nobody listens: --connect-first fails at once' "$BUILD/parties-load" --protocol truth $nobody --connect-first
 exits 1 'nobody listens: gRPC the same' "$BUILD/parties-load" --protocol grpc --close $nobody
 for bad in '' '--protocol smtp' '--protocol truth --to 127.0.0.1:1' \
 	'--protocol http --to 127.0.0.1:1 --rate 1 --for 1s' \
@@ -182,6 +187,7 @@ for bad in '' '--protocol smtp' '--protocol truth --to 127.0.0.1:1' \
 	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1' '--protocol truth --to 127.0.0.1:1 --calibrate' \
 	'--protocol truth --to 127.0.0.1:1 --max 1 --profile ramp' \
 	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1s --service-us 5..1' \
+	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1s --close --connect-first' \
 	'--protocol truth --to 127.0.0.1:1 --rate 1 --for 1s extra'; do
 	exits 2 "usage: parties-load $bad" "$BUILD/parties-load" $bad
 done
