@@ -10,11 +10,12 @@ BEGIN {
 $1 == "service" {
 	printf line, "", "", "", "client", "p50_us", "p95_us", "p99_us", "kernel", "p50_us", "p95_us", "p99_us",
 		"total_p50", "total_p99", "resid_p99", ""
-	printf line, "method", "load", "req/s", "requests", "", "", "", "requests", "", "", "", "", "", "", "uncovered"
+	printf line, "method", "load", "req/s", "requests", "", "", "", "requests", "", "", "", "", "", "", "notes"
 	next
 }
 {
-	printf line, $2, $3 " %", number($5), $7, number($10), number($11), number($12), $13, number($15), number($16),
-		number($17), number($18), number($19), number($20), $21
+	note = ($22 == "-" ? "" : $22) ($13 > 1 ? sprintf("client late %.0f %%", $13) : "")
+	printf line, $2, $3 " %", number($5), $7, number($10), number($11), number($12), $14, number($16), number($17),
+		number($18), number($19), number($20), number($21), note
 	fflush()
 }
