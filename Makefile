@@ -68,6 +68,7 @@ program_o = $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/$(1)/*.c experime
 
 unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 bpf_tests  := $(patsubst tests/bpf/%.c,$(BUILD)/tests/%,$(wildcard tests/bpf/*.c))
+cost_programs := $(patsubst experiments/cost/%.c,$(BUILD)/cost/%,$(wildcard experiments/cost/*.c))
 fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
@@ -181,7 +182,7 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
-tests: $(unit_tests) $(bpf_tests)
+tests: $(unit_tests) $(bpf_tests) $(cost_programs)
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
 cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
@@ -194,7 +195,6 @@ check-cases: $(cases) $(BUILD)/parties $(BUILD)/naive $(BUILD)/hotel-search $(BU
 	$(Q)BUILD=$(BUILD) tests/cases/run
 
 # Measurements of `make cost`: a program per file of experiments/cost, and the script that runs them.
-cost_programs := $(patsubst experiments/cost/%.c,$(BUILD)/cost/%,$(wildcard experiments/cost/*.c))
 $(BUILD)/cost/%: $(BUILD)/experiments/cost/%.o $(call obj,experiments/common/number.c policies/rng.c) $(BUILD)/libebee.a
 	$(call say,COST,$(@F))
 	@mkdir -p $(@D)

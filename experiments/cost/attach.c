@@ -17,7 +17,7 @@
 #include "ebee.h"
 #include "measure.h"
 
-enum { NR_CONNECTIONS = 10000, NR_TIMES = 5 };
+enum { NR_CONNECTIONS = 10000, MAX_TIMES = 5 };
 
 static double now_ns(void)
 {
@@ -132,16 +132,17 @@ static int attach(pid_t pid, double *ret_load_ns, double *ret_attach_ns)
 	return err;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	double load_ns[NR_TIMES], attach_ns[NR_TIMES];
+	unsigned int nr_times = measure_rounds(argc, argv, MAX_TIMES);
+	double load_ns[MAX_TIMES], attach_ns[MAX_TIMES];
 	struct sockaddr_in address;
 	pid_t pid = 0;
 	int err = start_service(&pid, &address);
 
 	if (!err)
 		err = open_connections(&address);
-	for (int i = 0; !err && i < NR_TIMES; i++)
+	for (unsigned int i = 0; !err && i < nr_times; i++)
 		err = attach(pid, &load_ns[i], &attach_ns[i]);
 	if (pid > 0) {
 		kill(pid, SIGKILL);
@@ -152,7 +153,7 @@ int main(void)
 			err == -EMFILE ? "; the limit of open files (RLIMIT_NOFILE) is too low for 10,000 connections" : "");
 		return 1;
 	}
-	report("attach_10000_connections_ns", median(attach_ns, NR_TIMES));
-	report("load_programs_ns", median(load_ns, NR_TIMES));
+	report("attach_10000_connections_ns", median(attach_ns, nr_times));
+	report("load_programs_ns", median(load_ns, nr_times));
 	return 0;
 }

@@ -32,6 +32,18 @@ static inline double median(double *values, unsigned int nr)
 	return nr % 2 ? values[nr / 2] : (values[nr / 2 - 1] + values[nr / 2]) / 2;
 }
 
+/* How often to measure: the program's only argument, or as often as it can. */
+static inline unsigned int measure_rounds(int argc, char **argv, unsigned int max)
+{
+	int nr = argc > 1 ? atoi(argv[1]) : (int)max;
+
+	if (argc > 2 || nr < 1 || nr > (int)max) {
+		fprintf(stderr, "usage: %s [ROUNDS]    1 to %u\n", argv[0], max);
+		exit(2);
+	}
+	return (unsigned int)nr;
+}
+
 /* name, tab, value */
 static inline void report(const char *name, double value)
 {

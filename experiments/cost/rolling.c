@@ -13,7 +13,7 @@
 #include "rng.h"
 #include "rolling.h"
 
-enum { SIZE = 100000, NR_ROUNDS = 11, PER_ROUND = 100000, NR_ASKED = 25, PERMYRIAD = 9900 };
+enum { SIZE = 100000, MAX_ROUNDS = 11, PER_ROUND = 100000, NR_ASKED = 25, PERMYRIAD = 9900 };
 
 /* ---- a multiset: a treap whose nodes are numbers of the ring's places ---------------------------------------------- */
 
@@ -227,26 +227,27 @@ static int ask_round(struct bench *b, double *ret_ours, double *ret_theirs)
 	return bad;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	unsigned int nr_rounds = measure_rounds(argc, argv, MAX_ROUNDS);
 	static struct rolling_entry ring[SIZE];
 	static struct bench b;
-	double add[2][NR_ROUNDS], ask[2][NR_ROUNDS];
+	double add[2][MAX_ROUNDS], ask[2][MAX_ROUNDS];
 
 	rng_seed(&b.rng, 1);
 	rng_seed(&b.multisets.rng, 2);
 	rolling_init(&b.rolling, ring, SIZE, UINT32_MAX / 2);
 	add_round(&b, &add[0][0], &add[1][0]); /* fills them */
-	for (int i = 0; i < NR_ROUNDS; i++) {
+	for (unsigned int i = 0; i < nr_rounds; i++) {
 		add_round(&b, &add[0][i], &add[1][i]);
 		if (ask_round(&b, &ask[0][i], &ask[1][i])) {
 			fprintf(stderr, "rolling: the three ways to a percentile disagree\n");
 			return 1;
 		}
 	}
-	report("rolling_add_ns", median(add[0], NR_ROUNDS));
-	report("two_multisets_add_ns", median(add[1], NR_ROUNDS));
-	report("rolling_percentile_ns", median(ask[0], NR_ROUNDS));
-	report("scan_percentile_ns", median(ask[1], NR_ROUNDS));
+	report("rolling_add_ns", median(add[0], nr_rounds));
+	report("two_multisets_add_ns", median(add[1], nr_rounds));
+	report("rolling_percentile_ns", median(ask[0], nr_rounds));
+	report("scan_percentile_ns", median(ask[1], nr_rounds));
 	return 0;
 }

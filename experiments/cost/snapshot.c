@@ -16,7 +16,7 @@
 #include "rng.h"
 #include "window.h"
 
-enum { NR_SERVICES = 64, NR_PAIRS = 21, NR_HISTORY = 10000, NR_PER_WINDOW = 500 };
+enum { NR_SERVICES = 64, MAX_PAIRS = 21, NR_HISTORY = 10000, NR_PER_WINDOW = 500 };
 
 struct bench {
 	unsigned int nr_slots, nr_cells;
@@ -97,14 +97,14 @@ static double octaves_per_histogram(const struct bench *b)
 	return sum / NR_SERVICES / EXCHANGE_NR_HISTS;
 }
 
-static int measure(unsigned int nr_slots)
+static int measure(unsigned int nr_slots, unsigned int nr_pairs)
 {
-	double looked_up[NR_PAIRS], advanced[NR_PAIRS];
+	double looked_up[MAX_PAIRS], advanced[MAX_PAIRS];
 	struct bench b;
 	char name[64];
 	int err = open_bench(&b, nr_slots);
 
-	for (unsigned int pair = 0; !err && pair < NR_PAIRS; pair++) {
+	for (unsigned int pair = 0; !err && pair < nr_pairs; pair++) {
 		bool first = pair % 2;
 
 		add_requests(&b, NR_PER_WINDOW);
@@ -115,20 +115,21 @@ static int measure(unsigned int nr_slots)
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "snapshot_%u_slots_ns", nr_slots);
-	report(name, median(advanced, NR_PAIRS));
+	report(name, median(advanced, nr_pairs));
 	snprintf(name, sizeof(name), "batch_look_up_%u_slots_ns", nr_slots);
-	report(name, median(looked_up, NR_PAIRS));
+	report(name, median(looked_up, nr_pairs));
 	snprintf(name, sizeof(name), "octaves_per_histogram_%u_slots", nr_slots);
 	report(name, octaves_per_histogram(&b));
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	int err = measure(2);
+	unsigned int nr_pairs = measure_rounds(argc, argv, MAX_PAIRS);
+	int err = measure(2, nr_pairs);
 
 	if (!err)
-		err = measure(8);
+		err = measure(8, nr_pairs);
 	if (err)
 		fprintf(stderr, "snapshot: %s%s\n", strerror(-err), err == -EPERM ? "; BPF maps need root" : "");
 	return err ? 1 : 0;
