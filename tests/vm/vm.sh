@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 420
+# timeout-all: 1300
 #
 # Boots Debian's kernel in an emulated server (2 L3 domains of 4 cores of 2 threads, P-states, cgroup v2), runs our programs
 # there and prints what they print.  Needs no root and no KVM; installs nothing; the guest has no network but loopback.
 #
-#   vm.sh                  the guest tests of tests/vm/guest, as TAP
+#   vm.sh                  the guest tests of tests/vm/guest, as TAP; when all tests are wanted, guest-all and lockdown, too
 #   vm.sh --exec 'ls'      any commands (busybox sh, build's programs in PATH); exits with their status
+#   vm.sh --exec 'ls' 'lockdown=confidentiality'      the same, with words for the kernel's command line
 #
 # The kernel package is fetched once into $BUILD/vm.
 set -uo pipefail
@@ -70,15 +72,16 @@ build_initramfs() {
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs"
 }
 
-# Runs /parties/run in the guest with its output on stdout.  Returns its status, 124 after $limit seconds, 125 when the
-# guest never came to its end.  The emulator shows SMT only to a kernel that believes in the other vendor; with a thread per
-# CPU it may run stale code for ever after the guest's kernel patched a hot function (seen when programs attach under load).
+# Runs /parties/run in the guest with its output on stdout, $1 added to the kernel's command line.  Returns its status, 124
+# after $limit seconds, 125 when the guest never came to its end.  The emulator shows SMT only to a kernel that believes in
+# the other vendor; with a thread per CPU it may run stale code for ever after the guest's kernel patched a hot function
+# (seen when programs attach under load).
 boot() {
 	"$here/pstates" $nr_cpus >"$work/pstates.asl" && iasl -p "$work/pstates" "$work/pstates.asl" >"$work/iasl.log" || return
 	timeout --foreground "$limit" qemu-system-x86_64 -accel tcg,thread=single -M q35 -cpu EPYC-Milan,vendor=GenuineIntel \
 		-smp $nr_cpus,sockets=2,cores=$((nr_cpus / 4)),threads=2 -m 3G -nodefaults -display none -nic none -no-reboot \
 		-kernel "$cache/vmlinuz" -initrd "$work/initramfs" -acpitable "file=$work/pstates.aml" \
-		-append 'console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable' \
+		-append 'console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable'" ${1:-}" \
 		-serial "file:$work/console" -serial stdio -serial "file:$work/status" </dev/null 2>"$work/qemu.log" &
 	own $!
 	wait $! || return
@@ -116,10 +119,10 @@ merge() {
 }
 
 mode=tests
-if [ "${1:-}" = --exec ] && [ $# -eq 2 ]; then
+if [ "${1:-}" = --exec ] && [ $# -ge 2 ] && [ $# -le 3 ]; then
 	mode=exec
 elif [ $# -gt 0 ]; then
-	echo "usage: vm.sh [--exec COMMANDS]" >&2
+	echo "usage: vm.sh [--exec COMMANDS [KERNEL-WORDS]]" >&2
 	exit 2
 fi
 
@@ -133,10 +136,17 @@ at_exit "rm -rf '$work'"
 fetch_kernel
 build_initramfs "${2:-sh tests/vm/guest-tests}"
 if [ $mode = exec ]; then
-	boot
+	boot "${3:-}"
 else
 	boot >"$work/output"
 	status=$?
+	if [ -n "${TEST_ALL:-}" ]; then
+		limit=400
+		build_initramfs 'sh tests/vm/guest-all'
+		boot >>"$work/output" || status=$?
+		build_initramfs 'echo "# begin lockdown"; sh tests/vm/lockdown; echo "# end lockdown $?"'
+		boot lockdown=confidentiality >>"$work/output" || status=$?
+	fi
 	merge <"$work/output" && [ $status -eq 0 ]
 fi
 status=$?
