@@ -194,17 +194,13 @@ static __always_inline void begin_wait(struct thread *t, struct task_struct *tas
 	t->since = now;
 }
 
-static __noinline int charge(struct thread *t, struct turn *turn, __u64 ns)
+static __always_inline void charge(const struct thread *t, const struct turn *turn, __u64 ns)
 {
-	__u32 service;
+	__u32 service = SERVICE_INDEX(t->service);
 	struct runqueue_culprit key = {};
-	struct runqueue_waits *w;
+	struct runqueue_waits *w = &waits[service];
 	__u64 *sum;
 
-	if (!t || !turn)
-		return 0;
-	service = SERVICE_INDEX(t->service);
-	w = &waits[service];
 	if (turn->pid == NOT_SEEN) {
 		__sync_fetch_and_add(&w->lost_ns, ns);
 	} else if (!turn->pid) {
@@ -222,23 +218,41 @@ static __noinline int charge(struct thread *t, struct turn *turn, __u64 ns)
 		else if (bpf_map_update_elem(&culprits, &key, &ns, BPF_NOEXIST))
 			__sync_fetch_and_add(&w->lost_ns, ns); /* no room, or both CPUs at once */
 	}
-	return 0;
+}
+
+/* What of a wait is not charged yet: from .. end. */
+struct rest {
+	const struct thread *thread;
+	const struct log *log;
+	__u64 from, end;
+};
+
+/* The turn before those that were looked at. */
+static long charge_turn(__u32 nr_before, struct rest *rest)
+{
+	const struct turn *turn = &rest->log->turns[(rest->log->nr - 1 - nr_before) & (RUNQUEUE_LOG - 1)];
+	__u64 start = turn->start;
+
+	if (start < started_ns)
+		return 1;
+	if (start >= rest->end)
+		return 0; /* on another CPU, since we began to read */
+	charge(rest->thread, turn, rest->end - (start > rest->from ? start : rest->from));
+	rest->end = start;
+	return start <= rest->from;
 }
 
 /* The thread comes on: whose turns it waited for is looked up from the latest back. */
-static __noinline int end_wait(struct thread *t, __u64 now)
+static __always_inline void end_wait(struct thread *t, __u64 now)
 {
+	__u64 from = t->since, stood;
 	struct runqueue_waits *w;
-	__u64 from, end = now, stood;
-	struct log *log;
-	__u32 cpu, i;
+	struct rest rest;
+	__u32 cpu;
 
-	if (!t)
-		return 0;
-	from = t->since;
 	t->since = 0; /* 0 is before any start */
 	if (from < started_ns || from >= now)
-		return 0;
+		return;
 	w = &waits[SERVICE_INDEX(t->service)];
 	stood = throttled_so_far(t->queue) - t->throttled;
 	if (stood > now - from)
@@ -248,23 +262,14 @@ static __noinline int end_wait(struct thread *t, __u64 now)
 		from += stood;
 	}
 	cpu = t->cpu;
-	log = bpf_map_lookup_elem(&logs, &cpu);
-	if (!log)
-		return 0;
-	for (i = 1; i <= RUNQUEUE_LOG && end > from; i++) {
-		struct turn *turn = &log->turns[(log->nr - i) & (RUNQUEUE_LOG - 1)];
-		__u64 start = turn->start;
-
-		if (start < started_ns)
-			break;
-		if (start >= end)
-			continue; /* on another CPU, since we began to read */
-		charge(t, turn, end - (start > from ? start : from));
-		end = start;
-	}
-	if (end > from)
-		__sync_fetch_and_add(&w->lost_ns, end - from);
-	return 0;
+	rest.thread = t;
+	rest.log = bpf_map_lookup_elem(&logs, &cpu);
+	rest.from = from;
+	rest.end = now;
+	if (rest.log && from < now)
+		bpf_loop(RUNQUEUE_LOG, charge_turn, &rest, 0);
+	if (rest.end > from)
+		__sync_fetch_and_add(&w->lost_ns, rest.end - from);
 }
 
 /* The group that CPU time is shared out by: the cpu controller's, on version 2 the task's own. */

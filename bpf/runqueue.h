@@ -9,7 +9,7 @@
 
 enum {
 	RUNQUEUE_MAX_CULPRITS = 1024, /* of all services between two readings */
-	RUNQUEUE_LOG = 64,            /* turns remembered per CPU, a power of two */
+	RUNQUEUE_LOG = 256,           /* turns remembered per CPU, a power of two */
 	RUNQUEUE_COMM = 16,
 };
 

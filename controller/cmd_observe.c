@@ -18,21 +18,30 @@
 
 #include <jansson.h>
 
+#include "culprits.h"
 #include "ebee.h"
 #include "match.h"
 #include "options.h"
 #include "qos.h"
 #include "sensor_ebee.h"
+#include "throttle.h"
 
 struct observe {
 	struct match match;
 	char name[CONFIG_PATH_SIZE + 16];
 	uint64_t interval_ns, duration_ns, target_ns;
 	enum ebee_lifecycle lifecycle, shown; /* asked for; in use when we said so last */
-	bool json;
+	bool json, culprits;
 	struct ebee *ebee;
-	struct ebee_window *interval, *whole;
+	struct observe_window {
+		struct ebee_window *window;
+		uint64_t throttled_ns, carried_ns; /* not shown yet; of qos_net_delay */
+	} interval, whole;
 	struct match_pids known;
+	uint64_t looked_ns; /* for processes, last */
+	struct cgroup_mounts mounts;
+	struct throttle throttle;
+	struct cgroup_names *names;
 	uint64_t start_ns;
 };
 
@@ -89,26 +98,46 @@ static bool by_port_alone(const struct observe *o)
 	       o->lifecycle != EBEE_STUDY;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Who holds a port is found out by looking through all processes, which takes milliseconds. */
+static bool is_due(struct observe *o)
+{
+	uint64_t now = now_ns();
+
+	if (by_port_alone(o) && o->looked_ns && (match_all_alive(&o->known) || now - o->looked_ns < 1000000000))
+		return false;
+	o->looked_ns = now;
+	return true;
+}
+
 /* Tells libebee about processes that appeared; descendants of known ones are followed in the kernel anyway. */
 static int follow(struct observe *o)
 {
 	struct match_pids pids;
 	int err;
 
-	if (by_port_alone(o))
+	if (!is_due(o))
 		return 0;
 	err = match_resolve("", &o->match, &pids);
 	if (err)
-		return err;
+		return by_port_alone(o) ? 0 : err; /* its requests are seen without */
+	throttle_follow(&o->throttle, &o->mounts.kinds[CGROUP_CPU], "", &pids);
 	if (o->known.nr == pids.nr && !memcmp(o->known.pids, pids.pids, pids.nr * sizeof(pids.pids[0])))
 		return 0;
 	for (uint32_t i = 0; i < pids.nr; i++) {
-		err = ebee_add_pid(o->ebee, 0, pids.pids[i]);
-		if (err && err != -ESRCH)
+		err = by_port_alone(o) ? ebee_add_server(o->ebee, 0, pids.pids[i]) : ebee_add_pid(o->ebee, 0, pids.pids[i]);
+		if (err && err != -ESRCH && (err != -ENOTSUP || !by_port_alone(o)))
 			return err;
 	}
 	o->known = pids;
-	return ebee_seed(o->ebee);
+	return by_port_alone(o) ? 0 : ebee_seed(o->ebee);
 }
 
 /* What could not be measured, by the names it is printed with. */
@@ -152,6 +181,20 @@ static double us(uint64_t ns)
 	return (double)ns / 1e3;
 }
 
+static double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static void add_waits(json_t *line, const struct observe *o, const struct sample *s)
+{
+	json_object_set_new(line, "run_delay_ms", s->has_run_delay ? json_real(ms(s->run_delay_ns)) : json_null());
+	json_object_set_new(line, "net_delay_ms", s->has_run_delay ? json_real(ms(s->net_delay_ns)) : json_null());
+	json_object_set_new(line, "throttled_ms", o->throttle.nr ? json_real(ms(s->throttled_ns)) : json_null());
+	if (s->culprits.known)
+		culprits_add_json(line, &s->culprits);
+}
+
 static void print_json(const struct observe *o, const struct sample *s, const struct ebee_window_info *info,
 		       const char *state, bool summary)
 {
@@ -175,6 +218,8 @@ static void print_json(const struct observe *o, const struct sample *s, const st
 		json_object_set_new(line, latencies[i], json_null()); /* no data is not zero */
 	if (line && reason[0])
 		json_object_set_new(line, "lifecycle_reason", json_string(reason));
+	if (line)
+		add_waits(line, o, s);
 	if (line && summary)
 		json_object_set_new(line, "summary", json_true());
 	if (line)
@@ -204,6 +249,12 @@ static void print_text(const struct observe *o, const struct sample *s, const st
 			printf(" %s=%" PRIu64, uncovered[i].name, nr_uncovered(c, i));
 	if (s->nr_listen_drops)
 		printf(" listen_drops=%" PRIu64, s->nr_listen_drops);
+	if (s->net_delay_ns)
+		printf(" net_delay_ms=%.1f", ms(s->net_delay_ns));
+	if (s->throttled_ns)
+		printf(" throttled_ms=%.1f", ms(s->throttled_ns));
+	for (uint32_t i = 0; i < s->culprits.nr; i++)
+		printf("%s%s:%.1fms", i ? "," : " culprits=", s->culprits.top[i].comm, ms(s->culprits.top[i].wait_ns));
 	putchar('\n');
 }
 
@@ -217,20 +268,36 @@ static void print_change(struct observe *o)
 	o->shown = now;
 }
 
-static int print_window(struct observe *o, struct ebee_window *w, bool summary)
+static int print_window(struct observe *o, struct observe_window *w, bool summary)
 {
 	struct policy_service judged = { 0 };
 	struct ebee_window_info info;
 	struct sample sample;
-	int err = ebee_window_advance(w, &info);
+	int err = ebee_window_advance(w->window, &info);
 
 	if (err)
 		return err;
-	sensor_ebee_fill(w, &info, 990, o->target_ns, &sample);
+	sensor_ebee_fill(w->window, &info, 990, o->target_ns, &sample);
+	sample.has_run_delay &= o->known.nr > 0; /* a port whose processes we do not see */
+	sample.throttled_ns = w->throttled_ns;
+	w->throttled_ns = 0;
+	qos_net_delay(&sample, &w->carried_ns);
+	if (!summary) /* culprits are those of an interval */
+		sensor_ebee_fill_culprits(o->ebee, 0, o->names, &sample.culprits);
 	qos_judge_window(&sample, o->target_ns ? o->target_ns : o->interval_ns, false, &judged);
 	(o->json ? print_json : print_text)(o, &sample, &info, policy_signal_name(judged.signal), summary);
 	fflush(stdout);
 	return ferror(stdout) ? -EIO : 0;
+}
+
+/* Ends what has settled, and takes in how long the service waited. */
+static int sweep(struct observe *o)
+{
+	uint64_t throttled_ns = throttle_read_ns(&o->throttle);
+
+	o->interval.throttled_ns += throttled_ns;
+	o->whole.throttled_ns += throttled_ns;
+	return ebee_sweep(o->ebee);
 }
 
 static int open_all(struct observe *o, char *error, size_t error_size)
@@ -246,11 +313,15 @@ static int open_all(struct observe *o, char *error, size_t error_size)
 	if (!err && o->match.kind == MATCH_PORT)
 		err = ebee_add_port(o->ebee, 0, (uint16_t)o->match.number);
 	if (!err)
-		err = by_port_alone(o) ? ebee_seed(o->ebee) : follow(o);
+		err = by_port_alone(o) ? ebee_seed(o->ebee) : 0;
 	if (!err)
-		err = ebee_window_open(&o->interval, o->ebee, 0);
+		err = follow(o);
+	if (!err && o->culprits)
+		err = ebee_trace_culprits(o->ebee, 1);
 	if (!err)
-		err = ebee_window_open(&o->whole, o->ebee, 0);
+		err = ebee_window_open(&o->interval.window, o->ebee, 0);
+	if (!err)
+		err = ebee_window_open(&o->whole.window, o->ebee, 0);
 	o->shown = ebee_lifecycle_in_use(o->ebee, 0);
 	if (err)
 		snprintf(error, error_size, "%s: %s", o->name, ebee_error(o->ebee)[0] ? ebee_error(o->ebee) : strerror(-err));
@@ -276,9 +347,9 @@ static int watch(struct observe *o, int timer_fd, int signal_fd)
 		if (err == -ENOENT || err == -ENOTSUP)
 			err = 0; /* it may come back, or load its library; the line says idle meanwhile */
 		if (!err)
-			err = ebee_sweep(o->ebee);
+			err = sweep(o);
 		if (!err)
-			err = print_window(o, o->interval, false);
+			err = print_window(o, &o->interval, false);
 		print_change(o);
 	}
 	return err;
@@ -291,7 +362,6 @@ static int run(struct observe *o)
 		.it_value = { (time_t)(o->interval_ns / 1000000000), (long)(o->interval_ns % 1000000000) },
 	};
 	int timer_fd, signal_fd, err;
-	struct timespec now;
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -300,8 +370,7 @@ static int run(struct observe *o)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	o->start_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	o->start_ns = now_ns();
 	if (signal_fd < 0 || timer_fd < 0 || timerfd_settime(timer_fd, 0, &period, NULL)) {
 		err = -errno;
 	} else {
@@ -314,9 +383,9 @@ static int run(struct observe *o)
 	/* What is answered by now is over, whether or not it had time to settle. */
 	ebee_set_settle(o->ebee, 0);
 	if (!err)
-		err = ebee_sweep(o->ebee);
+		err = sweep(o);
 	if (!err)
-		err = print_window(o, o->whole, true);
+		err = print_window(o, &o->whole, true);
 	close(timer_fd);
 	close(signal_fd);
 	return err;
@@ -336,10 +405,11 @@ int cmd_observe(int argc, char **argv)
 		{ "interval", 'i', "DUR", OPTION_DURATION, &o.interval_ns, "a line this often (default 1s)" },
 		{ "for", 0, "DUR", OPTION_DURATION, &o.duration_ns, "stop after this long (default: on Ctrl-C)" },
 		{ "target", 0, "DUR", OPTION_DURATION, &o.target_ns, "count requests in flight that are older than this" },
+		{ "culprits", 0, NULL, OPTION_FLAG, &o.culprits, "show who runs while the service waits for a CPU" },
 		{ "json", 0, NULL, OPTION_FLAG, &o.json, "one JSON object per interval, then a summary" },
 	};
 	const struct option_table table = {
-		"observe", "(--pid N | --port N | --cgroup PATH | --unit NAME) [--lifecycle L] [--interval DUR] [--for DUR] [--json]",
+		"observe", "(--pid N | --port N | --cgroup PATH | --unit NAME) [--lifecycle L] [--interval DUR] [--for DUR] [--culprits] [--json]",
 		"Measures a service's request latency from the kernel", specs, sizeof(specs) / sizeof(specs[0]), 0, 0,
 	};
 	char error[512] = "";
@@ -360,7 +430,10 @@ int cmd_observe(int argc, char **argv)
 		return EXIT_UNABLE;
 	}
 	o.known.nr = 0; /* nothing told to libebee yet */
-	err = open_all(&o, error, sizeof(error));
+	if (cgroup_read_mounts("", &o.mounts))
+		o.mounts = (struct cgroup_mounts){ 0 }; /* no control groups, no quotas */
+	o.names = cgroup_names_open();
+	err = o.names ? open_all(&o, error, sizeof(error)) : -ENOMEM;
 	if (err) {
 		fprintf(stderr, "parties observe: %s\n", error);
 	} else {
@@ -369,8 +442,10 @@ int cmd_observe(int argc, char **argv)
 			fprintf(stderr, "parties observe: %s: %s\n", o.name, strerror(-err));
 		err = err ? -EIO : 0;
 	}
-	ebee_window_close(o.interval);
-	ebee_window_close(o.whole);
+	ebee_window_close(o.interval.window);
+	ebee_window_close(o.whole.window);
 	ebee_close(o.ebee);
+	throttle_close(&o.throttle);
+	cgroup_names_close(o.names);
 	return !err ? EXIT_OK : err == -EIO ? EXIT_FAILED : EXIT_UNABLE;
 }

@@ -15,9 +15,11 @@
 #include "commands.h"
 #include "loop.h"
 #include "options.h"
+#include "qos.h"
 #include "rights.h"
 #include "roster.h"
 #include "status.h"
+#include "throttle.h"
 
 enum run_mode { RUN_LIVE, RUN_DRY, RUN_OBSERVE };
 static const char *const mode_names[] = { "live", "dry-run", "observe" };
@@ -40,7 +42,13 @@ struct run {
 	struct tick tick;
 	struct status status;
 	uint64_t last_ns, own_ns, bpf_ns;
-	uint64_t cpu_ns[POLICY_MAX_SERVICES], throttled_ns[POLICY_MAX_SERVICES];
+	uint64_t cpu_ns[POLICY_MAX_SERVICES];
+	struct cgroup_mounts mounts;
+	struct throttle throttles[POLICY_MAX_SERVICES];
+	uint64_t followed_ns[POLICY_MAX_SERVICES]; /* the roster's look that they rest on */
+	uint64_t carried_ns[POLICY_MAX_SERVICES];  /* of qos_net_delay */
+	struct qos_look look;
+	bool looking; /* for culprits */
 	bool lost, failed; /* already logged */
 };
 
@@ -174,33 +182,64 @@ static int open_ports(struct run *run)
 			  roster_explain(&run->roster, err)) : EXIT_OK;
 }
 
-/* From the service's group where it has one, otherwise from its processes, which nobody throttles then. */
-static int read_usage(struct run *run, uint32_t service, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
+/* From the service's group where it has one, otherwise from its processes. */
+static int read_cpu(struct run *run, uint32_t service, uint64_t *ret_cpu_ns)
 {
 	if (run->mode == RUN_LIVE)
-		return machine_usage(run->machine, service, ret_cpu_ns, ret_throttled_ns);
+		return machine_usage(run->machine, service, ret_cpu_ns);
 	*ret_cpu_ns = roster_cpu_ns(&run->roster, service);
-	*ret_throttled_ns = 0;
 	return 0;
 }
 
-/* The kernel's windows, and beside them CPU time. */
+static uint64_t read_throttled(struct run *run, uint32_t service)
+{
+	const struct roster *roster = &run->roster;
+
+	if (run->followed_ns[service] != roster->looked_ns[service]) {
+		run->followed_ns[service] = roster->looked_ns[service];
+		throttle_follow(&run->throttles[service], &run->mounts.kinds[CGROUP_CPU], "", &roster->pids[service]);
+	}
+	return throttle_read_ns(&run->throttles[service]);
+}
+
+/* The kernel's windows, and beside them what control groups count. */
 static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
 {
 	struct run *run = ctx;
 	int err = run->kernel.read(run->kernel.ctx, now_ns, samples, nr_services);
 
 	for (uint32_t i = 0; !err && i < nr_services; i++) {
-		uint64_t cpu_ns, throttled_ns;
+		uint64_t cpu_ns;
 
-		if (read_usage(run, i, &cpu_ns, &throttled_ns) < 0)
+		samples[i].throttled_ns = read_throttled(run, i);
+		qos_net_delay(&samples[i], &run->carried_ns[i]);
+		if (read_cpu(run, i, &cpu_ns) < 0)
 			continue;
 		samples[i].cpu_ns = cpu_ns > run->cpu_ns[i] ? cpu_ns - run->cpu_ns[i] : 0;
-		samples[i].throttled_ns = throttled_ns > run->throttled_ns[i] ? throttled_ns - run->throttled_ns[i] : 0;
 		run->cpu_ns[i] = cpu_ns;
-		run->throttled_ns[i] = throttled_ns;
 	}
 	return err;
+}
+
+/* Starts or ends the search for culprits; one that fails is not tried again. */
+static void look_for_culprits(struct run *run)
+{
+	bool wanted = run->config.culprits == CONFIG_CULPRITS_ALWAYS ||
+		      (run->config.culprits == CONFIG_CULPRITS_AUTO && qos_look(&run->look, &run->tick.report.view));
+	int err;
+
+	if (wanted == run->looking)
+		return;
+	err = sensor_ebee_look(run->sensor, wanted);
+	run->looking = wanted;
+	if (!err) {
+		fprintf(stderr, "event=culprits-%s\n", wanted ? "on" : "off");
+		return;
+	}
+	fprintf(stderr, "event=culprits-failed error=\"%s\" reason=\"%s\"\n", strerror(-err),
+		sensor_ebee_error(run->sensor));
+	run->config.culprits = CONFIG_CULPRITS_NEVER;
+	run->looking = false;
 }
 
 static int start_tick(struct run *run)
@@ -210,10 +249,14 @@ static int start_tick(struct run *run)
 		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
 		.steer = run->mode != RUN_OBSERVE,
 	};
+	if (cgroup_read_mounts("", &run->mounts))
+		run->mounts = (struct cgroup_mounts){ 0 };
 	if (run->machine)
 		run->tick.actuator = machine_actuator(run->machine);
-	for (uint32_t i = 0; i < run->config.nr_services; i++)
-		read_usage(run, i, &run->cpu_ns[i], &run->throttled_ns[i]);
+	for (uint32_t i = 0; i < run->config.nr_services; i++) {
+		read_cpu(run, i, &run->cpu_ns[i]);
+		read_throttled(run, i);
+	}
 	return tick_init(&run->tick, run->config.nr_batches);
 }
 
@@ -275,6 +318,7 @@ static int step(struct run *run, uint64_t now_ns)
 
 	run->last_ns = now_ns;
 	log_changes(run);
+	look_for_culprits(run);
 	if (run->tick.report.decision.infeasible)
 		run_hook(run);
 	if (run->record)
@@ -370,6 +414,8 @@ static int run_opened(struct run *run)
 		err = start_tick(run);
 		code = err ? fail(EXIT_UNABLE, "%s", strerror(-err)) : finish(run, steer(run));
 	}
+	for (uint32_t i = 0; i < run->config.nr_services; i++)
+		throttle_close(&run->throttles[i]);
 	tick_fini(&run->tick);
 	machine_close(run->machine);
 	sensor_ebee_close(run->sensor);

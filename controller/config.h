@@ -24,6 +24,9 @@ struct match {
 
 enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
 
+/* When to look who runs while services wait. */
+enum config_culprits { CONFIG_CULPRITS_AUTO, CONFIG_CULPRITS_ALWAYS, CONFIG_CULPRITS_NEVER };
+
 /* When a request is over (metrics/ebee.h, enum ebee_lifecycle). */
 enum config_lifecycle {
 	CONFIG_LIFECYCLE_EXCHANGE,
@@ -56,6 +59,7 @@ struct config {
 	char policy[CONFIG_NAME_SIZE];
 	uint64_t interval_ns;
 	enum config_speed speed;
+	enum config_culprits culprits;
 	uint32_t reserved_cpus;
 	uint64_t seed;
 	char infeasible_hook[CONFIG_PATH_SIZE]; /* program to run on the infeasible event; "" for none */

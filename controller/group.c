@@ -33,7 +33,7 @@ static const struct knob_kind kind_freezer = { knob_write, same_freezer };
 void group_init(struct group *g)
 {
 	memset(g, 0, sizeof(*g));
-	g->bandwidth.limit.fd = g->bandwidth.period.fd = g->freezer.fd = g->usage.fd = g->stat.fd = -1;
+	g->bandwidth.limit.fd = g->bandwidth.period.fd = g->freezer.fd = g->usage.fd = -1;
 }
 
 /* Limits of a parent bind its children on version 1, so only a group without children is adopted there. */
@@ -272,13 +272,6 @@ static uint64_t read_usage(const struct group *g, const char *root)
 	return is_v2(g, CGROUP_CPUACCT) ? read_stat(&g->usage, "usage_usec ", 1000) : read_stat(&g->usage, NULL, 1);
 }
 
-static uint64_t read_throttled(const struct group *g)
-{
-	if (is_v2(g, CGROUP_CPU))
-		return read_stat(&g->stat, "throttled_usec ", 1000);
-	return read_stat(&g->stat, "throttled_time ", 1);
-}
-
 static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)
 {
 	const struct group_place *p = g->places;
@@ -294,8 +287,6 @@ static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)
 	}
 	if (g->has_bandwidth) {
 		err = bandwidth_open(&g->bandwidth, p[CGROUP_CPU].mount->version, p[CGROUP_CPU].dir, g->target_ns, j);
-		if (!err)
-			err = knob_open(&g->stat, &knob_plain, p[CGROUP_CPU].dir, "cpu.stat");
 		if (err)
 			return err;
 	}
@@ -371,23 +362,17 @@ bool group_is_gone(const struct group *g)
 void group_start_usage(struct group *g, const char *root)
 {
 	g->last_usage_ns = read_usage(g, root);
-	g->last_throttled_ns = read_throttled(g);
 }
 
-/* Counters that went back started anew: the group was made again, or a thread's share died with it. */
-static void add_growth(uint64_t now, uint64_t *last, uint64_t *sum)
+uint64_t group_usage_ns(struct group *g, const char *root)
 {
-	if (now > *last)
-		*sum += now - *last;
-	*last = now;
-}
+	uint64_t now_ns = read_usage(g, root);
 
-void group_usage(struct group *g, const char *root, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
-{
-	add_growth(read_usage(g, root), &g->last_usage_ns, &g->usage_ns);
-	add_growth(read_throttled(g), &g->last_throttled_ns, &g->throttled_ns);
-	*ret_cpu_ns = g->usage_ns;
-	*ret_throttled_ns = g->throttled_ns;
+	/* A counter that went back started anew: the group was made again, or a thread's share died with it. */
+	if (now_ns > g->last_usage_ns)
+		g->usage_ns += now_ns - g->last_usage_ns;
+	g->last_usage_ns = now_ns;
+	return g->usage_ns;
 }
 
 int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret)
@@ -402,5 +387,4 @@ void group_close(struct group *g)
 	bandwidth_close(&g->bandwidth);
 	knob_close(&g->freezer);
 	knob_close(&g->usage);
-	knob_close(&g->stat);
 }

@@ -30,9 +30,9 @@ struct group {
 	struct match_pids pids;
 	struct bandwidth bandwidth; /* services, where it stands in for speed */
 	struct knob freezer;        /* batches */
-	struct knob usage, stat;    /* services: CPU time; time throttled.  Closed: not counted here */
-	uint64_t last_usage_ns, last_throttled_ns; /* what the counters said */
-	uint64_t usage_ns, throttled_ns;           /* sums of what they grew by */
+	struct knob usage;          /* services: CPU time.  Closed: not counted here */
+	uint64_t last_usage_ns;     /* what the counter said */
+	uint64_t usage_ns;          /* the sum of what it grew by */
 };
 
 /*
@@ -50,8 +50,8 @@ int group_adopt(struct group *g, const char *root, const struct match_pids *pids
 bool group_is_gone(const struct group *g);
 /* Counts from now on; group_enter does it too. */
 void group_start_usage(struct group *g, const char *root);
-/* CPU time and time throttled since then.  Without a group's counters: of the threads that live. */
-void group_usage(struct group *g, const char *root, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns);
+/* CPU time since then.  Without a group's counter: of the threads that live. */
+uint64_t group_usage_ns(struct group *g, const char *root);
 /* Freezes or thaws.  On failure *ret tells why. */
 int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret);
 void group_init(struct group *g);

@@ -421,11 +421,11 @@ int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct
 	return 0;
 }
 
-int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns)
+int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns)
 {
 	if (service >= m->nr_services)
 		return -EINVAL;
-	group_usage(&m->groups[service], m->root, ret_cpu_ns, ret_throttled_ns);
+	*ret_cpu_ns = group_usage_ns(&m->groups[service], m->root);
 	return 0;
 }
 

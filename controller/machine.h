@@ -46,8 +46,8 @@ const char *machine_describe(const struct machine *m);
 struct actuator machine_actuator(struct machine *m);
 /* Moves threads and processes that appeared since; returns how many, or negative errno.  Called once per tick. */
 int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids);
-/* CPU time of a service's group since it was opened, and the time its own quota throttled it, ns.  Negative errno. */
-int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns, uint64_t *ret_throttled_ns);
+/* CPU time of a service's group since it was opened, ns.  Negative errno. */
+int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns);
 /* Restores everything and frees; NULL is fine.  Negative errno of the first thing that could not be restored. */
 int machine_close(struct machine *m);
 

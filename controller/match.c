@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,4 +280,12 @@ int match_resolve(const char *root, const struct match *match, struct match_pids
 	rc = collect(&scan, match, ret);
 	match_scan_close(&scan);
 	return rc;
+}
+
+bool match_all_alive(const struct match_pids *pids)
+{
+	for (uint32_t i = 0; i < pids->nr; i++)
+		if (kill(pids->pids[i], 0) < 0 && errno == ESRCH)
+			return false;
+	return pids->nr > 0;
 }

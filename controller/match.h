@@ -25,6 +25,9 @@ struct match_pids {
  */
 int match_resolve(const char *root, const struct match *match, struct match_pids *ret);
 
+/* There are some, and none has ended. */
+bool match_all_alive(const struct match_pids *pids);
+
 /* What such an error means for this match and what to do: "nobody listens on port 8082; start the service ...". */
 void match_explain(const struct match *match, int error, char *buf, size_t size);
 

@@ -28,6 +28,10 @@ const struct param params[PARAM_COUNT] = {
 	  "auto | cpufreq | bandwidth | none",
 	  "What stands for speed: CPU frequency, CPU bandwidth (a quota), or nothing.\n"
 	  "With auto it is frequency where the machine lets us set it, otherwise bandwidth." },
+	{ PARAM_CONTROLLER, "culprits", PARAM_CHOICE, offsetof(struct config, culprits), 0, 0, "auto",
+	  "auto | always | never",
+	  "When to find out which programs run while a service waits for a CPU.\n"
+	  "It costs a little on every switch of the machine, so with auto it is while the slack of some service is small." },
 	{ PARAM_CONTROLLER, "reserved", PARAM_U32, offsetof(struct config, reserved_cpus), 0, CPULIST_MAX_CPUS - 1, "0",
 	  "number", "CPUs left to interrupts and housekeeping, lowest numbers first, as whole cores." },
 	{ PARAM_CONTROLLER, "seed", PARAM_U64, offsetof(struct config, seed), 0, UINT64_MAX, "1", "number",

@@ -34,7 +34,7 @@ struct param {
 	const char *help;     /* mdoc text, one sentence per line */
 };
 
-enum { PARAM_COUNT = 12 };
+enum { PARAM_COUNT = 13 };
 extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };

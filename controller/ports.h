@@ -6,8 +6,23 @@
 #ifndef PARTIES_PORTS_H
 #define PARTIES_PORTS_H
 
+#include <stdbool.h>
+
 #include "allocation.h"
 #include "policy.h"
+
+/* Who ran while threads of a service waited for their CPU: times of waiting threads, in waits that ended in the window. */
+enum { CULPRITS_MAX = 5, CULPRIT_COMM_SIZE = 16, CULPRIT_CGROUP_SIZE = 128 };
+struct culprits {
+	bool known; /* false: nobody looked */
+	uint32_t nr;
+	struct culprit {
+		char comm[CULPRIT_COMM_SIZE];
+		char cgroup[CULPRIT_CGROUP_SIZE]; /* path below its mount; "..." before the end of a long one; "" unknown */
+		uint64_t cgroup_id, wait_ns;
+	} top[CULPRITS_MAX]; /* the largest first */
+	uint64_t others_ns, self_ns, idle_ns, throttled_ns, lost_ns; /* as in struct ebee_culprits */
+};
 
 /* One service over one window.  Latencies are nearest-rank percentiles, bucket midpoints, ns; 0 when count is 0. */
 struct sample {
@@ -20,6 +35,10 @@ struct sample {
 	uint64_t nr_late;                                  /* completions over the target */
 	uint64_t nr_in_flight, nr_over_target, oldest_ns;
 	uint64_t cpu_ns, throttled_ns;
+	bool has_run_delay;      /* false: this window says nothing about the next two */
+	uint64_t run_delay_ns;   /* runnable, and waiting for a CPU; added up over threads, throttling included */
+	uint64_t net_delay_ns;   /* the same without what throttling explains */
+	struct culprits culprits;
 	uint64_t nr_listen_drops;
 	enum policy_signal signal;
 };

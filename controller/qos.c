@@ -73,3 +73,29 @@ int32_t qos_slack_permille(const struct policy_service *service)
 	}
 	return policy_slack_permille(service->target_ns, latency_ns);
 }
+
+void qos_net_delay(struct sample *s, uint64_t *carried_ns)
+{
+	*carried_ns += s->throttled_ns;
+	s->net_delay_ns = 0;
+	if (!s->has_run_delay)
+		return;
+	if (s->run_delay_ns > *carried_ns)
+		s->net_delay_ns = s->run_delay_ns - *carried_ns;
+	*carried_ns = 0;
+}
+
+bool qos_look(struct qos_look *look, const struct policy_view *view)
+{
+	int32_t least = INT32_MAX;
+
+	for (uint32_t i = 0; i < view->nr_services; i++)
+		if (qos_has_slack(&view->services[i]) && qos_slack_permille(&view->services[i]) < least)
+			least = qos_slack_permille(&view->services[i]);
+	look->nr_calm = least < 2 * QOS_SMALL_SLACK ? 0 : look->nr_calm + 1;
+	if (least < QOS_SMALL_SLACK)
+		look->on = true;
+	else if (look->nr_calm >= QOS_CALM_WINDOWS)
+		look->on = false;
+	return look->on;
+}

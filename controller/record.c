@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "culprits.h"
 #include "qos.h"
 
 enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
@@ -222,6 +223,10 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 			(json_int_t)s->nr_listen_drops, "state", state_json(tick, seen), "slack",
 			qos_has_slack(seen) ? json_integer(tick->report.slack_permille[i]) : json_null(), "cpu_s",
 			seconds(s->cpu_ns), "throttled_s", seconds(s->throttled_ns)));
+	json_object_set_new(ret, "run_delay_s", s->has_run_delay ? json_real(seconds(s->run_delay_ns)) : json_null());
+	json_object_set_new(ret, "net_delay_s", s->has_run_delay ? json_real(seconds(s->net_delay_ns)) : json_null());
+	if (s->culprits.known)
+		culprits_add_json(ret, &s->culprits);
 	add_share(ret, tick, i);
 	return ret;
 }

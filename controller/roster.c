@@ -5,7 +5,6 @@
 #include "roster.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -83,14 +82,6 @@ static bool same(const struct match_pids *a, const struct match_pids *b)
 	return a->nr == b->nr && memcmp(a->pids, b->pids, a->nr * sizeof(a->pids[0])) == 0;
 }
 
-static bool all_alive(const struct match_pids *pids)
-{
-	for (uint32_t i = 0; i < pids->nr; i++)
-		if (kill(pids->pids[i], 0) < 0 && errno == ESRCH)
-			return false;
-	return pids->nr > 0;
-}
-
 static void refresh(struct roster *roster, uint32_t group)
 {
 	struct match_pids *known = &roster->pids[group];
@@ -123,7 +114,7 @@ void roster_refresh(struct roster *roster, uint64_t now_ns, uint64_t interval_ns
 		uint32_t group = roster->next;
 
 		roster->next = (group + 1) % groups;
-		if (all_alive(&roster->pids[group]) && now_ns - roster->looked_ns[group] < SEARCH_NS)
+		if (match_all_alive(&roster->pids[group]) && now_ns - roster->looked_ns[group] < SEARCH_NS)
 			continue;
 		roster->looked_ns[group] = now_ns;
 		refresh(roster, group);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "culprits.h"
 #include "ebee.h"
 
 _Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION && (int)CONFIG_LIFECYCLE_GRPC == (int)EBEE_GRPC &&
@@ -17,6 +18,8 @@ _Static_assert((int)CONFIG_LIFECYCLE_CONNECTION == (int)EBEE_CONNECTION && (int)
 _Static_assert((int)CONFIG_LIFECYCLE_READ_SEND == (int)EBEE_READ_SEND && (int)CONFIG_LIFECYCLE_AUTO == (int)EBEE_AUTO &&
 		       (int)CONFIG_LIFECYCLE_EBEE == (int)EBEE_STUDY,
 	       "configuration and library agree");
+_Static_assert((int)CULPRITS_MAX == (int)EBEE_MAX_CULPRITS && (int)CULPRIT_COMM_SIZE == (int)EBEE_COMM_SIZE,
+	       "sample and library agree");
 
 struct sensor_ebee {
 	struct ebee *ebee;
@@ -27,6 +30,7 @@ struct sensor_ebee {
 	uint32_t percentile_permille[POLICY_MAX_SERVICES];
 	uint64_t target_ns[POLICY_MAX_SERVICES];
 	struct match_pids known[POLICY_MAX_SERVICES]; /* processes already told to libebee */
+	struct cgroup_names *names;
 	uint32_t nr_reads;
 	uint64_t bpf_before_ns, bpf_ns; /* at the start of the counted window; the sum, scaled */
 };
@@ -73,7 +77,30 @@ void sensor_ebee_fill(const struct ebee_window *w, const struct ebee_window_info
 		.nr_over_target = info->nr_over_target,
 		.oldest_ns = info->oldest_ns,
 		.nr_listen_drops = info->nr_listen_drops,
+		.has_run_delay = info->has_run_delay,
+		.run_delay_ns = info->run_delay_ns,
 	};
+}
+
+void sensor_ebee_fill_culprits(const struct ebee *e, uint32_t service, struct cgroup_names *names, struct culprits *ret)
+{
+	struct ebee_culprits found;
+
+	*ret = (struct culprits){ 0 };
+	if (ebee_get_culprits(e, service, &found))
+		return;
+	*ret = (struct culprits){
+		.known = true, .nr = found.nr, .others_ns = found.others_ns, .self_ns = found.self_ns,
+		.idle_ns = found.idle_ns, .throttled_ns = found.throttled_ns, .lost_ns = found.lost_ns,
+	};
+	for (uint32_t i = 0; i < found.nr; i++) {
+		struct culprit *c = &ret->top[i];
+
+		c->cgroup_id = found.top[i].cgroup_id;
+		c->wait_ns = found.top[i].wait_ns;
+		memcpy(c->comm, found.top[i].comm, sizeof(c->comm));
+		cgroup_names_find(names, c->cgroup_id, c->cgroup, sizeof(c->cgroup));
+	}
 }
 
 int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char *error, size_t error_size)
@@ -89,7 +116,8 @@ int sensor_ebee_open(struct sensor_ebee **ret, const struct config *config, char
 
 	if (!s)
 		return -ENOMEM;
-	err = ebee_open(&s->ebee, &opts, error, error_size);
+	s->names = cgroup_names_open();
+	err = s->names ? ebee_open(&s->ebee, &opts, error, error_size) : -ENOMEM;
 	s->nr_services = config->nr_services;
 	for (i = 0; !err && i < s->nr_services; i++) {
 		const struct config_service *service = &config->services[i];
@@ -126,16 +154,16 @@ int sensor_ebee_adopt(struct sensor_ebee *s, uint32_t service, const struct matc
 	struct match_pids *known = &s->known[service];
 	uint32_t i, nr_added = 0;
 
-	if (s->by_port[service])
-		return 0;
 	if (known->nr == pids->nr && !memcmp(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0])))
 		return 0;
 	for (i = 0; i < pids->nr; i++) {
-		int err = ebee_add_pid(s->ebee, service, pids->pids[i]);
+		/* Sockets of a port are known by it; what is told of its processes is that they wait for a CPU. */
+		int err = s->by_port[service] ? ebee_add_server(s->ebee, service, pids->pids[i]) :
+						ebee_add_pid(s->ebee, service, pids->pids[i]);
 
-		if (err && err != -ESRCH) /* gone since it was matched */
+		if (err && err != -ESRCH && (err != -ENOTSUP || !s->by_port[service])) /* gone since it was matched */
 			return err;
-		nr_added += !err;
+		nr_added += !err && !s->by_port[service];
 	}
 	known->nr = pids->nr;
 	memcpy(known->pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
@@ -185,10 +213,18 @@ static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint
 		struct ebee_window_info info;
 
 		err = ebee_window_advance(s->windows[i], &info);
-		if (!err)
-			sensor_ebee_fill(s->windows[i], &info, s->percentile_permille[i], s->target_ns[i], &samples[i]);
+		if (err)
+			break;
+		sensor_ebee_fill(s->windows[i], &info, s->percentile_permille[i], s->target_ns[i], &samples[i]);
+		sensor_ebee_fill_culprits(s->ebee, i, s->names, &samples[i].culprits);
+		samples[i].has_run_delay &= s->known[i].nr > 0; /* a port whose processes we do not see */
 	}
 	return err;
+}
+
+int sensor_ebee_look(struct sensor_ebee *s, bool on)
+{
+	return ebee_trace_culprits(s->ebee, on);
 }
 
 struct sensor sensor_ebee_port(struct sensor_ebee *s)
@@ -215,5 +251,6 @@ void sensor_ebee_close(struct sensor_ebee *s)
 	for (i = 0; i < s->nr_services; i++)
 		ebee_window_close(s->windows[i]);
 	ebee_close(s->ebee);
+	cgroup_names_close(s->names);
 	free(s);
 }

@@ -79,8 +79,9 @@ static void add_speed(struct text *t, const struct speed_ladder *ladder, uint32_
 static void add_service(struct text *t, const struct status *status, const struct tick *tick, uint32_t i)
 {
 	const struct policy_service *s = &tick->report.view.services[i];
+	const struct culprits *c = &tick->report.samples[i].culprits;
 	int32_t slack = tick->report.slack_permille[i];
-	const char *paint = !status->color || !qos_has_slack(s) ? "" : slack < 0 ? RED : slack < 50 ? YELLOW : "";
+	const char *paint = !status->color || !qos_has_slack(s) ? "" : slack < 0 ? RED : slack < QOS_SMALL_SLACK ? YELLOW : "";
 
 	add(t, " | %s %s", tick->config->services[i].name, paint);
 	if (s->nr_completed > 0)
@@ -99,6 +100,8 @@ static void add_service(struct text *t, const struct status *status, const struc
 	}
 	/* The first tick has no window behind it. */
 	add(t, " %-7s", tick->report.view.window_ns ? policy_signal_name(s->signal) : "");
+	if (c->nr && qos_has_slack(s) && slack < QOS_SMALL_SLACK)
+		add(t, " waited %.0fms for %s", c->top[0].wait_ns / 1e6, c->top[0].comm);
 }
 
 size_t status_format(const struct status *status, const struct tick *tick, char *buf, size_t size)

@@ -8,179 +8,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
+#include "bpf/burners.h"
 #include "bpf/handle.h"
-#include "bpf/server.h"
-#include "cgroup.h"
 
-#define MS 1000000ull
-
-enum { SERVICE_GROUP, BURNER_GROUP, NR_GROUPS };
-static char groups[NR_GROUPS][600];
-static struct cgroup_mounts mounts;
-static const char *no_groups; /* why */
 static unsigned int next_service;
-static int cpu;
-static pid_t children[4]; /* of one test */
-static pid_t cleaner;
-static int alive = -1; /* inherited by all we start: the cleaner waits until nobody has it open any more */
-
-/* ---- processes and groups ---------------------------------------------------------------------------------------- */
-
-static void burn_for_us(uint64_t us)
-{
-	for (uint64_t end = clock_us() + us; clock_us() < end;)
-		;
-}
-
-static void pin(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-static void *burn(void *arg)
-{
-	for (;;)
-		burn_for_us(1000000);
-	return arg;
-}
-
-static bool put(const char *dir, const char *file, const char *text)
-{
-	char path[700];
-	int fd;
-	bool done;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_WRONLY);
-	done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	close(fd);
-	return done;
-}
-
-static void join(const char *dir)
-{
-	char pid[16];
-
-	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	if (!put(dir, "cgroup.procs", pid))
-		_exit(1);
-}
-
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	for (size_t i = 0; pid > 0; i++)
-		if (!children[i]) {
-			children[i] = pid;
-			break;
-		}
-	if (!pid)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return pid;
-}
-
-/* A process of that name with as many burning threads, in a group of ours, on the one CPU. */
-static pid_t start_burning(const char *name, int group, int nr_threads)
-{
-	pid_t pid = start_child();
-	pthread_t thread;
-
-	if (pid)
-		return pid;
-	prctl(PR_SET_NAME, name);
-	pin();
-	join(groups[group]);
-	while (--nr_threads > 0)
-		pthread_create(&thread, NULL, burn, NULL);
-	burn(NULL);
-	_exit(0);
-}
-
-static int stop_children(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
-		if (children[i])
-			server_stop(children[i]);
-	memset(children, 0, sizeof(children));
-	return 0;
-}
-
-static bool is_v2(void)
-{
-	return mounts.kinds[CGROUP_CPU].version == 2;
-}
-
-/* In 1,024ths of what everybody has. */
-static void weigh(int group, unsigned int shares)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", is_v2() ? shares * 100 / 1024 : shares);
-	assert_true(put(groups[group], is_v2() ? "cpu.weight" : "cpu.shares", text));
-}
-
-/* 8 ms of every 20, or no limit. */
-static void limit(bool limited)
-{
-	if (is_v2()) {
-		assert_true(put(groups[SERVICE_GROUP], "cpu.max", limited ? "8000 20000" : "max 20000"));
-	} else {
-		assert_true(put(groups[SERVICE_GROUP], "cpu.cfs_period_us", "20000"));
-		assert_true(put(groups[SERVICE_GROUP], "cpu.cfs_quota_us", limited ? "8000" : "-1"));
-	}
-}
-
-static uint64_t throttled_ns(void)
-{
-	char path[700], line[128];
-	unsigned long long value = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/cpu.stat", groups[SERVICE_GROUP]);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "throttled_time %llu", &value) != 1 && sscanf(line, "throttled_usec %llu", &value) == 1)
-			value *= 1000;
-	fclose(file);
-	return value;
-}
-
-static uint64_t group_id(int group)
-{
-	struct stat st;
-
-	assert_int_equal(stat(groups[group], &st), 0);
-	return st.st_ino;
-}
-
-/* What schedstat says of a process's main thread. */
-static uint64_t schedstat_ns(pid_t pid)
-{
-	unsigned long long delay = 0;
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%*u %llu", &delay), 1);
-	fclose(file);
-	return delay;
-}
 
 #define NEEDS_GROUPS()                                                                                                 \
 	do {                                                                                                           \
@@ -196,37 +30,19 @@ static uint64_t schedstat_ns(pid_t pid)
 struct measured {
 	struct ebee_window_info info;
 	struct ebee_culprits culprits;
-	uint64_t schedstat_ns, throttled_ns; /* by the files */
+	uint64_t schedstat_ns, throttled_ns, cpu_ns, burner_cpu_ns; /* by files and clocks */
 };
 
-/* The next sweep walks the tasks, however long the last walk took. */
-static void sweep(void)
+/* So long that a sweep walks the tasks again; on a slow machine a walk takes longer, and the next is due later. */
+static unsigned int pause_us = 700000;
+
+static void sweep_and_advance(struct ebee_window *window, struct ebee_window_info *ret)
 {
-	sleep_us(700000);
+	sleep_us(pause_us);
 	assert_int_equal(ebee_sweep(ebee), 0);
-}
-
-static void measure(pid_t pid, struct measured *ret)
-{
-	unsigned int service = next_service++;
-	struct ebee_window *window;
-
-	assert_int_equal(ebee_add_pid(ebee, service, pid), 0);
-	assert_int_equal(ebee_seed(ebee), 0);
-	sleep_us(50000); /* it is where it shall be */
-	assert_int_equal(ebee_trace_culprits(ebee, 1), 0); /* finds the threads */
-	assert_int_equal(ebee_window_open(&window, ebee, service), 0);
-	ret->schedstat_ns = schedstat_ns(pid);
-	ret->throttled_ns = throttled_ns();
-	sweep();
-	assert_int_equal(ebee_window_advance(window, &ret->info), 0);
-	ret->schedstat_ns = schedstat_ns(pid) - ret->schedstat_ns;
-	ret->throttled_ns = throttled_ns() - ret->throttled_ns;
-	assert_int_equal(ebee_get_culprits(ebee, service, &ret->culprits), 0);
-	assert_int_equal(ebee_trace_culprits(ebee, 0), 0);
-	ebee_window_close(window);
-	assert_int_equal(ebee_remove(ebee, service), 0);
-	assert_true(ret->info.has_run_delay);
+	assert_int_equal(ebee_window_advance(window, ret), 0);
+	if (!ret->has_run_delay && pause_us < 6000000)
+		pause_us *= 2;
 }
 
 static uint64_t foreign_ns(const struct ebee_culprits *c)
@@ -238,64 +54,124 @@ static uint64_t foreign_ns(const struct ebee_culprits *c)
 	return sum;
 }
 
-/* Waits that begin before a window and end in it, and the other way round, may be one time slice each. */
+static void read_truth(pid_t pid, pid_t burner, struct measured *m, int sign)
+{
+	m->schedstat_ns += (uint64_t)sign * schedstat_ns(pid);
+	m->throttled_ns += (uint64_t)sign * throttled_ns();
+	m->cpu_ns += (uint64_t)sign * cpu_ns(pid);
+	m->burner_cpu_ns += (uint64_t)sign * cpu_ns(burner);
+}
+
+static void measure_once(pid_t pid, pid_t burner, struct measured *ret)
+{
+	const struct ebee_culprits *c = &ret->culprits;
+	unsigned int service = next_service++;
+	struct ebee_window *window;
+
+	*ret = (struct measured){ 0 };
+	assert_int_equal(ebee_add_pid(ebee, service, pid), 0);
+	assert_int_equal(ebee_seed(ebee), 0);
+	sleep_us(50000); /* it is where it shall be */
+	assert_int_equal(ebee_trace_culprits(ebee, 1), 0); /* finds the threads */
+	assert_int_equal(ebee_window_open(&window, ebee, service), 0);
+	read_truth(pid, burner, ret, -1);
+	sweep_and_advance(window, &ret->info);
+	read_truth(pid, burner, ret, 1);
+	assert_int_equal(ebee_get_culprits(ebee, service, &ret->culprits), 0);
+	assert_int_equal(ebee_trace_culprits(ebee, 0), 0);
+	ebee_window_close(window);
+	assert_int_equal(ebee_remove(ebee, service), 0);
+	print_message("# delay %.0f schedstat %.0f throttled %.0f cpu %.0f burner %.0f; charged: foreign %.0f self %.0f idle %.0f "
+		      "throttled %.0f lost %.0f ms\n", ret->info.run_delay_ns / 1e6, ret->schedstat_ns / 1e6,
+		      ret->throttled_ns / 1e6, ret->cpu_ns / 1e6, ret->burner_cpu_ns / 1e6, foreign_ns(c) / 1e6,
+		      c->self_ns / 1e6, c->idle_ns / 1e6, c->throttled_ns / 1e6, c->lost_ns / 1e6);
+}
+
+/* Waits that begin before a window and end in it, and the other way round, may be a few time slices each. */
 static void assert_near_ms(uint64_t got_ns, uint64_t want_ns, uint64_t slack_ms)
 {
 	if (got_ns > want_ns + slack_ms * MS || want_ns > got_ns + slack_ms * MS)
 		fail_msg("%.1f ms, want %.1f", (double)got_ns / MS, (double)want_ns / MS);
 }
 
+static uint64_t charged_ns(const struct ebee_culprits *c)
+{
+	return foreign_ns(c) + c->self_ns + c->idle_ns + c->throttled_ns + c->lost_ns;
+}
+
+static bool all_is_charged(const struct measured *m)
+{
+	uint64_t slack_ns = 60 * MS + m->info.run_delay_ns / 10, ns = charged_ns(&m->culprits);
+
+	return ns < m->info.run_delay_ns + slack_ns && m->info.run_delay_ns < ns + slack_ns;
+}
+
+/*
+ * On a machine where others take the CPU for good, waits begin before the window and end after it, and quotas are not used
+ * up: then once more, and in the end false.  Charges that never add up are an error.
+ */
+static bool measure(pid_t pid, pid_t burner, uint64_t least_throttled_ns, struct measured *ret)
+{
+	bool enough = false;
+
+	for (int tries = 0; tries < 4 && !(enough && all_is_charged(ret)); tries++) {
+		measure_once(pid, burner, ret);
+		enough = ret->info.has_run_delay && ret->cpu_ns > 100 * MS && ret->throttled_ns >= least_throttled_ns;
+	}
+	if (!enough)
+		print_message("# skip: others take the CPU\n");
+	else if (!all_is_charged(ret))
+		fail_msg("%.1f ms of %.1f are charged", charged_ns(&ret->culprits) / 1e6, ret->info.run_delay_ns / 1e6);
+	return enough;
+}
+
+/* The service waits whenever the burner runs. */
 static void a_neighbour_on_the_same_cpu_is_the_culprit_by_name_and_group(void **state)
 {
+	const struct ebee_culprit *found = NULL;
 	struct measured m;
-	pid_t service;
+	pid_t service, burner;
 
 	(void)state;
 	NEEDS_GROUPS();
 	weigh(SERVICE_GROUP, 102400);
-	weigh(BURNER_GROUP, 102400);
-	start_burning("rq-burner", BURNER_GROUP, 1);
+	weigh(BURNER_GROUP, 262144);
+	burner = start_burning("rq-burner", BURNER_GROUP, 1);
 	service = start_burning("rq-service", SERVICE_GROUP, 1);
-	measure(service, &m);
-	print_message("# delay %.0f schedstat %.0f throttled %.0f; charged: foreign %.0f self %.0f idle %.0f throttled %.0f lost %.0f ms\n",
-		      m.info.run_delay_ns / 1e6, m.schedstat_ns / 1e6, m.throttled_ns / 1e6, foreign_ns(&m.culprits) / 1e6,
-		      m.culprits.self_ns / 1e6, m.culprits.idle_ns / 1e6, m.culprits.throttled_ns / 1e6,
-		      m.culprits.lost_ns / 1e6);
-	assert_near_ms(m.info.run_delay_ns, m.schedstat_ns, 40);
-	assert_true(m.info.run_delay_ns > 150 * MS); /* of 600, with half a CPU */
-	assert_true(m.culprits.nr > 0);
-	assert_string_equal(m.culprits.top[0].comm, "rq-burner");
-	assert_int_equal(m.culprits.top[0].cgroup_id, group_id(BURNER_GROUP));
-	assert_true(m.culprits.top[0].wait_ns * 10 > m.info.run_delay_ns * 8);
-	assert_near_ms(foreign_ns(&m.culprits) + m.culprits.self_ns + m.culprits.idle_ns + m.culprits.throttled_ns +
-		       m.culprits.lost_ns, m.info.run_delay_ns, 40);
+	if (!measure(service, burner, 0, &m))
+		skip();
+	assert_near_ms(m.info.run_delay_ns, m.schedstat_ns, 60);
+	for (unsigned int i = 0; i < m.culprits.nr; i++)
+		if (!strcmp(m.culprits.top[i].comm, "rq-burner"))
+			found = &m.culprits.top[i];
+	assert_non_null(found);
+	assert_int_equal(found->cgroup_id, group_id(BURNER_GROUP));
+	assert_near_ms(found->wait_ns, m.burner_cpu_ns, 60 + m.culprits.lost_ns / MS);
 }
 
 static void a_service_held_back_by_its_quota_waits_for_nobody(void **state)
 {
 	struct measured m;
 	pid_t service;
+	bool enough;
 
 	(void)state;
 	NEEDS_GROUPS();
-	weigh(SERVICE_GROUP, 102400);
+	weigh(SERVICE_GROUP, 262144);
 	weigh(BURNER_GROUP, 1024);
 	limit(true);
 	start_burning("rq-burner", BURNER_GROUP, 1); /* runs whenever the service may not */
 	service = start_burning("rq-service", SERVICE_GROUP, 1);
-	measure(service, &m);
-	print_message("# delay %.0f schedstat %.0f throttled %.0f; charged: foreign %.0f self %.0f idle %.0f throttled %.0f lost %.0f ms\n",
-		      m.info.run_delay_ns / 1e6, m.schedstat_ns / 1e6, m.throttled_ns / 1e6, foreign_ns(&m.culprits) / 1e6,
-		      m.culprits.self_ns / 1e6, m.culprits.idle_ns / 1e6, m.culprits.throttled_ns / 1e6,
-		      m.culprits.lost_ns / 1e6);
+	enough = measure(service, 0, 150 * MS, &m);
 	limit(false);
-	assert_true(m.throttled_ns > 150 * MS);
+	if (!enough)
+		skip();
 	assert_near_ms(m.culprits.throttled_ns, m.throttled_ns, 60);
 	/* The rest is true waiting: when the quota is back, the burner stays on until the next tick. */
-	assert_near_ms(foreign_ns(&m.culprits) + m.throttled_ns, m.info.run_delay_ns, 60);
-	assert_true(foreign_ns(&m.culprits) < m.info.run_delay_ns / 2);
+	assert_near_ms(foreign_ns(&m.culprits) + m.throttled_ns, m.info.run_delay_ns, 60 + m.culprits.lost_ns / MS);
 }
 
+/* Of three, two wait whenever one runs. */
 static void threads_of_the_service_that_run_meanwhile_are_no_culprit(void **state)
 {
 	struct measured m;
@@ -303,15 +179,13 @@ static void threads_of_the_service_that_run_meanwhile_are_no_culprit(void **stat
 
 	(void)state;
 	NEEDS_GROUPS();
-	weigh(SERVICE_GROUP, 102400);
+	weigh(SERVICE_GROUP, 262144);
 	service = start_burning("rq-service", SERVICE_GROUP, 3);
-	measure(service, &m);
-	print_message("# delay %.0f schedstat %.0f throttled %.0f; charged: foreign %.0f self %.0f idle %.0f throttled %.0f lost %.0f ms\n",
-		      m.info.run_delay_ns / 1e6, m.schedstat_ns / 1e6, m.throttled_ns / 1e6, foreign_ns(&m.culprits) / 1e6,
-		      m.culprits.self_ns / 1e6, m.culprits.idle_ns / 1e6, m.culprits.throttled_ns / 1e6,
-		      m.culprits.lost_ns / 1e6);
-	assert_true(m.culprits.self_ns > 600 * MS); /* two of three wait, for 600 ms */
-	assert_true(foreign_ns(&m.culprits) < m.culprits.self_ns / 5);
+	if (!measure(service, 0, 0, &m))
+		skip();
+	assert_near_ms(m.culprits.self_ns, 2 * m.cpu_ns, 300 + m.culprits.lost_ns / MS); /* of about 1,400 */
+	for (unsigned int i = 0; i < m.culprits.nr; i++)
+		assert_string_not_equal(m.culprits.top[i].comm, "rq-service");
 }
 
 /* ---- threads that no walk sees ----------------------------------------------------------------------------------- */
@@ -321,9 +195,12 @@ static uint64_t *brief_delay_ns; /* shared: what threads of one burst read of th
 static void *live_briefly(void *arg)
 {
 	unsigned long long delay = 0;
+	struct timespec used;
 	FILE *file;
 
-	burn_for_us(10000);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	while (used.tv_nsec < 10000000);
 	file = fopen("/proc/thread-self/schedstat", "r");
 	if (file && fscanf(file, "%*u %llu", &delay) == 1)
 		__sync_fetch_and_add(brief_delay_ns, delay);
@@ -381,9 +258,10 @@ static void delay_of_a_burst_counts(bool by_port)
 	assert_int_equal(write(tell, "!", 1), 1);
 	while (!__atomic_load_n(&brief_delay_ns[1], __ATOMIC_RELAXED))
 		sleep_us(10000);
-	sweep();
-	assert_int_equal(ebee_window_advance(window, &info), 0);
-	assert_true(brief_delay_ns[0] > 100 * MS); /* eight at once for 10 ms each */
+	do
+		sweep_and_advance(window, &info);
+	while (!info.has_run_delay);
+	assert_true(brief_delay_ns[0] > 100 * MS); /* eight at once, each with 10 ms to do */
 	assert_near_ms(info.run_delay_ns, brief_delay_ns[0], 20 + brief_delay_ns[0] / MS / 10);
 	close(tell);
 	ebee_window_close(window);
@@ -482,75 +360,17 @@ static void a_handle_with_a_ring_has_none(void **state)
 
 /* ---- set up ------------------------------------------------------------------------------------------------------ */
 
-static void make_groups(void)
-{
-	static const char *const names[] = { "rq-service", "rq-burner" };
-	const struct cgroup_mount *mount = &mounts.kinds[CGROUP_CPU];
-
-	if (cgroup_read_mounts("", &mounts) || !mount->version) {
-		no_groups = "there is no cpu controller here";
-		return;
-	}
-	for (int i = 0; i < NR_GROUPS; i++) {
-		snprintf(groups[i], sizeof(groups[i]), "%s/%s-%d", mount->dir, names[i], (int)getpid());
-		if (mkdir(groups[i], 0755)) {
-			groups[i][0] = '\0';
-			no_groups = "control groups cannot be made here";
-		} else if (!no_groups && !put(groups[i], is_v2() ? "cpu.weight" : "cpu.shares", is_v2() ? "100" : "1024")) {
-			no_groups = "the root of cgroup version 2 does not hand the cpu controller down";
-		}
-	}
-}
-
-static void remove_groups(void)
-{
-	for (int i = 0; i < NR_GROUPS; i++)
-		for (int tries = 0; groups[i][0] && rmdir(groups[i]) && errno == EBUSY && tries < 100; tries++)
-			sleep_us(10000); /* a process just killed is in it for a moment */
-}
-
-/* However this program ends: when the last of it is gone, so are its groups. */
-static void start_cleaner(void)
-{
-	int ends[2];
-	char byte;
-
-	if (pipe(ends))
-		abort();
-	alive = ends[1];
-	cleaner = fork();
-	if (cleaner) {
-		close(ends[0]);
-		return;
-	}
-	setsid(); /* Ctrl-C is not for it */
-	close(ends[1]);
-	while (read(ends[0], &byte, 1) > 0)
-		;
-	remove_groups();
-	_exit(0);
-}
-
 static int set_up(void **state)
 {
-	cpu_set_t allowed;
-
 	(void)state;
-	sched_getaffinity(0, sizeof(allowed), &allowed);
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &allowed))
-			cpu = i; /* the last */
-	make_groups();
-	start_cleaner();
+	start_burners();
 	return open_handle_with(NULL);
 }
 
 static int tear_down(void **state)
 {
 	close_handle(state);
-	close(alive);
-	waitpid(cleaner, NULL, 0);
-	return 0;
+	return end_burners();
 }
 
 int main(void)

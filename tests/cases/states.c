@@ -6,13 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/net.h"
@@ -220,12 +223,132 @@ static void run_throttled(const struct rig_case *c)
 		throttled > 0.05 && throttled < 5 ? "right" : "WRONG: the quota's throttling is not seen");
 }
 
+/* A group with a quota of 6 ms of every 20, heavy otherwise; it goes when everybody who could be in it is gone. */
+static const char *limited_group(void)
+{
+	static char dir[128], path[192];
+	const bool v1 = access("/sys/fs/cgroup/cpu/cgroup.procs", F_OK) == 0;
+	const char *const files[][2] = {
+		{ v1 ? "cpu.cfs_period_us" : "cpu.max", v1 ? "20000" : "6000 20000" },
+		{ v1 ? "cpu.cfs_quota_us" : "cpu.weight", v1 ? "6000" : "10000" },
+		{ v1 ? "cpu.shares" : "cpu.weight", v1 ? "102400" : "10000" },
+	};
+	int ends[2];
+
+	snprintf(dir, sizeof(dir), "/sys/fs/cgroup/%sparties-case-%d", v1 ? "cpu/" : "", getpid());
+	if (mkdir(dir, 0755) || pipe2(ends, O_CLOEXEC))
+		rig_skip("no group can be made in /sys/fs/cgroup: %s", strerror(errno));
+	if (fork() == 0) {
+		setsid();
+		alarm(0);
+		close(ends[1]);
+		while (read(ends[0], path, 1) > 0)
+			;
+		for (int tries = 0; rmdir(dir) && errno == EBUSY && tries < 100; tries++)
+			rig_sleep_us(10000);
+		_exit(0);
+	}
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
+		fd = open(path, O_WRONLY);
+		if (fd < 0 || write(fd, files[i][1], strlen(files[i][1])) < 0)
+			rig_skip("%s: %s", path, strerror(errno));
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	return path;
+}
+
+static void pin_to_last_cpu(pid_t pid)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)sysconf(_SC_NPROCESSORS_ONLN) - 1, &set);
+	sched_setaffinity(pid, sizeof(set), &set);
+}
+
+static double cpu_ms(pid_t pid)
+{
+	struct timespec used = { 0 };
+	clockid_t clock;
+
+	if (!clock_getcpuclockid(pid, &clock))
+		clock_gettime(clock, &used);
+	return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
+
+static double foreign_ms(const json_t *line)
+{
+	double sum = rig_number(json_object_get(line, "waits_ms"), "others");
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(line, "culprits"), i, one)
+		sum += rig_number(one, "wait_ms");
+	return sum;
+}
+
+/* While the quota holds the service back, a neighbour has its CPU: he runs, and is not to blame. */
+static void run_throttled_beside(const struct rig_case *c)
+{
+	double delay = 0, net = 0, throttled = 0, foreign = 0;
+	int procs = open(limited_group(), O_WRONLY), out = memfd_create("lines", 0);
+	pid_t server = rig_serve(net_listen(), c), neighbour = rig_fork(), observer;
+	char pid[16], measured[96], words[256] = "", *line = NULL;
+	unsigned int nr = 0;
+	size_t size = 0;
+	FILE *lines;
+
+	if (neighbour == 0)
+		for (;;)
+			;
+	snprintf(pid, sizeof(pid), "%d", server);
+	if (procs < 0 || write(procs, pid, strlen(pid)) < 0)
+		rig_skip("the server cannot be moved: %s", strerror(errno));
+	pin_to_last_cpu(server);
+	pin_to_last_cpu(neighbour);
+	observer = rig_spawn((const char *const[]) { rig_program("parties"), "observe", "--pid", pid, "--culprits", "--json",
+						     "--interval", "500ms", "--for", "2s", NULL }, out);
+	for (uint64_t end = rig_clock_us() + 2100000; rig_clock_us() < end;)
+		net_keep_alive(10);
+	waitpid(observer, NULL, 0);
+	lseek(out, 0, SEEK_SET);
+	lines = fdopen(out, "r");
+	while (getline(&line, &size, lines) > 0) {
+		json_t *object = json_loads(line, 0, NULL);
+
+		if (!object)
+			snprintf(words, sizeof(words), "%.*s", (int)strcspn(line, "\n"), line);
+		if (json_object_get(object, "culprits")) {
+			nr++;
+			delay += rig_number(object, "run_delay_ms");
+			net += rig_number(object, "net_delay_ms");
+			throttled += rig_number(object, "throttled_ms");
+			foreign += foreign_ms(object);
+		}
+		json_decref(object);
+	}
+	if (!nr)
+		rig_broken("no line has culprits: %s", words);
+	if (cpu_ms(server) < 300) /* of 630 that the quota gives */
+		rig_skip("others take the CPU: the server does not come to use its quota up");
+	snprintf(measured, sizeof(measured), "%.0f ms, %.0f apart, %.0f blamed", delay, throttled, foreign);
+	if (throttled < 100 || delay < 100)
+		rig_row("delay is throttling", measured, "WRONG: the quota's throttling is not seen");
+	rig_row("delay is throttling", measured,
+		foreign < throttled / 2 && net < throttled / 2 ? "right" : "WRONG: a neighbour is blamed");
+}
+
 static const struct rig_case cases[] = {
 	{ "34", "the load stops", .serve = serve_3ms, .run = run_load_stops },
 	{ "41a", "hung: read and never answered", .serve = serve_never, .run = run_hung },
 	{ "41b", "hung: connections wait unaccepted", .server = server_that_does_not_accept, .run = run_hung },
 	{ "42", "accept queue overflows", .server = server_that_does_not_accept, .run = run_overflow },
-	{ "46", "throttled by its own quota", .serve = serve_burning, .run = run_throttled },
+	{ "46a", "throttled by its own quota", .serve = serve_burning, .run = run_throttled },
+	{ "46b", "the same beside a busy neighbour", .serve = serve_burning, .run = run_throttled_beside },
 };
 
 int main(int argc, char **argv)

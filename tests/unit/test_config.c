@@ -30,7 +30,8 @@ static void a_full_file_is_read_into_plain_values(void **state)
 {
 	(void)state;
 	accepts("[controller]\npolicy      = static\ninterval    = 250ms\nfeedback    = bpf            ; the kernel\n"
-		"speed       = bandwidth\nreserved    = 1              ; for interrupts\nseed = 18446744073709551615\n"
+		"speed       = bandwidth\nculprits    = never\n"
+		"reserved    = 1              ; for interrupts\nseed = 18446744073709551615\n"
 		"infeasible_hook = /bin/sh\n\n[service search]\nmatch       = port:8082\n"
 		"target      = p99 < 25ms\ncores       = 1..6\n\n[batch index]\nmatch       = cgroup:/batch\n");
 	assert_string_equal(config.file, "t.conf");
@@ -40,6 +41,7 @@ static void a_full_file_is_read_into_plain_values(void **state)
 	assert_int_equal(config.reserved_cpus, 1);
 	assert_true(config.seed == UINT64_MAX);
 	assert_string_equal(config.infeasible_hook, "/bin/sh");
+	assert_int_equal(config.culprits, CONFIG_CULPRITS_NEVER);
 	assert_int_equal(config.nr_services, 1);
 	assert_string_equal(config.services[0].name, "search");
 	assert_int_equal(config.services[0].match.kind, MATCH_PORT);
@@ -48,12 +50,12 @@ static void a_full_file_is_read_into_plain_values(void **state)
 	assert_int_equal(config.services[0].target_ns, 25000000);
 	assert_int_equal(config.services[0].cores_min, 1);
 	assert_int_equal(config.services[0].cores_max, 6);
-	assert_int_equal(config.services[0].line, 10);
+	assert_int_equal(config.services[0].line, 11);
 	assert_int_equal(config.nr_batches, 1);
 	assert_string_equal(config.batches[0].name, "index");
 	assert_int_equal(config.batches[0].match.kind, MATCH_CGROUP);
 	assert_string_equal(config.batches[0].match.text, "/batch");
-	assert_int_equal(config.batches[0].line, 15);
+	assert_int_equal(config.batches[0].line, 16);
 }
 
 static void what_is_not_said_has_its_default(void **state)
@@ -106,7 +108,7 @@ static void the_printed_form_is_the_files_own(void **state)
 	accepts(SERVICE);
 	text = printed(&config);
 	assert_string_equal(text, "[controller]\npolicy          = parties-paper\ninterval        = 500ms\n"
-				  "feedback        = bpf\nspeed           = auto\nreserved        = 0\n"
+				  "feedback        = bpf\nspeed           = auto\nculprits        = auto\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
 				  "target          = p99 < 25ms\nlifecycle       = exchange\ncores           = 1..\n");
 	free(text);

@@ -114,9 +114,80 @@ static void a_window_is_near_between_half_and_twice_its_length(void **state)
 	assert_false(qos_window_is_near(0, 500 * MS));
 }
 
+static uint64_t net_ms(struct sample s, uint64_t *carried_ns)
+{
+	qos_net_delay(&s, carried_ns);
+	return s.net_delay_ns / MS;
+}
+
+static void throttling_is_no_delay_and_a_delay_is_never_negative(void **state)
+{
+	uint64_t carried = 0;
+
+	(void)state;
+	assert_int_equal(net_ms((struct sample){ .has_run_delay = true, .run_delay_ns = 50 * MS }, &carried), 50);
+	assert_int_equal(net_ms((struct sample){ .has_run_delay = true, .run_delay_ns = 50 * MS,
+						 .throttled_ns = 30 * MS }, &carried), 20);
+	assert_int_equal(net_ms((struct sample){ .has_run_delay = true, .run_delay_ns = 50 * MS,
+						 .throttled_ns = 80 * MS }, &carried), 0);
+	assert_int_equal(net_ms((struct sample){ .has_run_delay = true, .run_delay_ns = 50 * MS }, &carried), 50);
+}
+
+static void throttling_waits_for_the_window_that_knows_the_delay_it_is_in(void **state)
+{
+	uint64_t carried = 0;
+
+	(void)state;
+	assert_int_equal(net_ms((struct sample){ .throttled_ns = 30 * MS }, &carried), 0);
+	assert_int_equal(net_ms((struct sample){ .throttled_ns = 30 * MS }, &carried), 0);
+	assert_int_equal(net_ms((struct sample){ .has_run_delay = true, .run_delay_ns = 95 * MS,
+						 .throttled_ns = 30 * MS }, &carried), 5);
+}
+
+/* Of two services: 25 % slack, and this. */
+static bool look_at(struct qos_look *look, int32_t slack_permille)
+{
+	struct policy_view view = { .nr_services = 2 };
+
+	view.services[0] = judge((struct sample){ .nr_completed = 300, .steer_ns = 75 * MS }, 100 * MS);
+	view.services[1] = judge((struct sample){ .nr_completed = 300,
+				 .steer_ns = (uint64_t)(1000 - slack_permille) * MS / 10 }, 100 * MS);
+	return qos_look(look, &view);
+}
+
+static void culprits_are_looked_for_while_a_slack_is_small_and_a_while_after(void **state)
+{
+	struct qos_look look = { false, 0 };
+
+	(void)state;
+	assert_false(look_at(&look, 50));
+	assert_true(look_at(&look, 49));
+	for (int i = 0; i < 100; i++)
+		assert_true(look_at(&look, 99)); /* better, and not yet good */
+	for (int i = 0; i < QOS_CALM_WINDOWS - 1; i++)
+		assert_true(look_at(&look, 100));
+	assert_false(look_at(&look, 100));
+	assert_false(look_at(&look, 60));
+	assert_true(look_at(&look, -500));
+}
+
+static void nobody_is_looked_for_while_no_service_shows_a_slack(void **state)
+{
+	struct policy_view view = { .nr_services = 1 };
+	struct qos_look look = { false, 0 };
+
+	(void)state;
+	view.services[0].signal = POLICY_LOST;
+	assert_false(qos_look(&look, &view));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(throttling_is_no_delay_and_a_delay_is_never_negative),
+		cmocka_unit_test(throttling_waits_for_the_window_that_knows_the_delay_it_is_in),
+		cmocka_unit_test(culprits_are_looked_for_while_a_slack_is_small_and_a_while_after),
+		cmocka_unit_test(nobody_is_looked_for_while_no_service_shows_a_slack),
 		cmocka_unit_test(a_window_of_two_hundred_completions_is_fresh_and_one_less_is_thin),
 		cmocka_unit_test(nothing_asked_and_nothing_in_flight_is_idle_with_all_its_slack),
 		cmocka_unit_test(overdue_requests_without_a_completion_are_a_stall_and_violate),

@@ -131,6 +131,41 @@ static void a_tick_tells_what_was_seen_and_what_is_in_force(void **state)
 	json_decref(line);
 }
 
+static void waiting_for_a_cpu_is_in_a_tick_and_unknown_waiting_is_null(void **state)
+{
+	json_t *line, *service, *culprit;
+	FILE *in;
+
+	(void)state;
+	run.samples[0].has_run_delay = true;
+	run.samples[0].run_delay_ns = 300 * MS;
+	run.samples[0].net_delay_ns = 100 * MS;
+	run.samples[0].throttled_ns = 200 * MS;
+	run.samples[0].culprits = (struct culprits){ .known = true, .nr = 1, .self_ns = 2 * MS,
+		.top = { { .comm = "burn\xff", .cgroup = "/batch", .cgroup_id = 7, .wait_ns = 98 * MS } } };
+	write_run(2);
+	in = fopen(path, "r");
+	json_decref(read_line(in));
+	json_decref(read_line(in));
+	line = read_line(in);
+	fclose(in);
+	service = json_array_get(json_object_get(line, "services"), 0);
+	assert_float_equal(number(service, "run_delay_s"), 0.3, 1e-9);
+	assert_float_equal(number(service, "net_delay_s"), 0.1, 1e-9);
+	assert_float_equal(number(service, "throttled_s"), 0.2, 1e-9);
+	culprit = json_array_get(json_object_get(service, "culprits"), 0);
+	assert_string_equal(text(culprit, "comm"), "burn?");
+	assert_string_equal(text(culprit, "cgroup"), "/batch");
+	assert_int_equal(number(culprit, "cgroup_id"), 7);
+	assert_float_equal(number(culprit, "wait_ms"), 98, 1e-9);
+	assert_float_equal(number(json_object_get(service, "waits_ms"), "self"), 2, 1e-9);
+	service = json_array_get(json_object_get(line, "services"), 1);
+	assert_true(json_is_null(json_object_get(service, "run_delay_s")));
+	assert_true(json_is_null(json_object_get(service, "net_delay_s")));
+	assert_null(json_object_get(service, "culprits"));
+	json_decref(line);
+}
+
 static void totals_come_last_with_the_agreed_names(void **state)
 {
 	static const char *const names[] = {
@@ -285,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_header_says_on_what_machine_and_with_which_settings),
 		TEST(a_tick_tells_what_was_seen_and_what_is_in_force),
+		TEST(waiting_for_a_cpu_is_in_a_tick_and_unknown_waiting_is_null),
 		TEST(totals_come_last_with_the_agreed_names),
 		TEST(a_latency_without_requests_is_null_not_zero),
 		TEST(observing_shows_no_cores_because_nobody_is_confined),

@@ -57,6 +57,20 @@ static void a_slack_just_below_zero_is_not_shown_as_zero(void **state)
 	assert_non_null(strstr(line, "  25.00/25ms   -1%"));
 }
 
+static void a_service_short_of_slack_is_followed_by_whom_it_waited_for(void **state)
+{
+	(void)state;
+	run.samples[0].culprits = (struct culprits){ .known = true, .nr = 1, .top = { { .comm = "burner", .wait_ns = 12 * MS } } };
+	step(0);
+	step(1);
+	status_format(&status, &run.tick, line, sizeof(line));
+	assert_null(strstr(line, "burner"));
+	run.samples[0].steer_ns = 24 * MS;
+	step(2);
+	status_format(&status, &run.tick, line, sizeof(line));
+	assert_non_null(strstr(line, " fresh   waited 12ms for burner |"));
+}
+
 static void an_action_says_who_gets_what_from_whom(void **state)
 {
 	char action[128];
@@ -139,6 +153,7 @@ static void a_reader_that_stands_still_is_not_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_service_short_of_slack_is_followed_by_whom_it_waited_for),
 		TEST(a_line_shows_time_latency_slack_cores_speed_and_state),
 		TEST(a_slack_just_below_zero_is_not_shown_as_zero),
 		TEST(an_action_says_who_gets_what_from_whom),
