@@ -7,7 +7,8 @@ nr_rows = (nr + nr_columns - 1) / nr_columns
 set terminal svg size 360 * nr_columns, 290 * nr_rows + 70 font 'sans,11' background 'white'
 set output svg
 set datafile separator "\t"
-set multiplot layout nr_rows, nr_columns title 'p99 latency (ms) over load (% of the maximum)' font ',13' margins char 7, char 2, char 5, char 4 spacing char 7, char 5
+set multiplot layout nr_rows, nr_columns title 'p99 latency (ms) over load (% of the maximum)' font ',13' \
+	margins char 7, char 2, char 5, char 4 spacing char 7, char 5
 set logscale y
 set format y '%g'
 set grid ytics lc rgb '#dddddd'
@@ -19,7 +20,7 @@ unset key
 # Rows of a service: its own by the kernel's method, or those of the pairing.
 mine(s) = sprintf("< awk -F '\\t' '$1 == \"%s\" && $2 !~ /^naive/' '%s'", s, tsv)
 paired(s, kind) = sprintf("< awk -F '\\t' '$1 == \"%s\" && $2 == \"naive-%s\"' '%s'", s, kind, tsv)
-kinds(s) = system(sprintf("awk -F '\\t' '$1 == \"%s\" && sub(/^naive-/, \"\", $2) && $14 > 0 { print $2 }' '%s'", s, tsv))
+kinds(s) = system(sprintf("awk -F '\\t' '$1 == \"%s\" && sub(/^naive-/, \"\", $2) && $14 { print $2 }' '%s'", s, tsv))
 # One legend for all: a coloured text for each line.
 set label 1 '● client' at screen 0.06, screen 0.02 textcolor rgb '#888888'
 set label 2 '● kernel: owed' at screen 0.2, screen 0.02 textcolor rgb '#0060ad'

@@ -3,18 +3,19 @@
 # when an expectation is broken:
 #
 #   counts    the kernel counts the requests that the client completed, and none failed
-#   latency   no percentile, owed or total, is over 1.016 times the client's (two histograms, half a bucket each).  The
-#             lifecycle grpc has one arrival for all calls of one read, and towards saturation a read brings several: it is
-#             held to this by its owed latency, up to 70 %
-#   overload  over 100 %, what waits in the server is at least half of what can: the client's p99, or less where the client
-#             has too few connections to leave it all there.  It shows until the first read (residency p99); servers of
-#             gRPC read ahead and keep calls waiting inside, so theirs is the total p99 (all lifecycles but exchange)
+#   latency   no percentile, owed or total, is over 1.016 times the client's (two histograms, half a bucket each).
+#             The lifecycle grpc has one arrival for all calls of one read, and towards saturation a read brings
+#             several: it is held to this by its owed latency, up to 70 %
+#   overload  over 100 %, what waits in the server is at least half of what can: the client's p99, or less where the
+#             client has too few connections to leave it all there.  It shows until the first read (residency p99);
+#             servers of gRPC read ahead and keep calls waiting inside: theirs is the total p99 (all lifecycles but
+#             exchange)
 #
 # What is over the limit where it is not held to it is printed, too.
 #
-# Both keep up when the client gets nine tenths of the rate it asks for and sends at most a twentieth late.  R2 is the square
-# of the correlation of client and kernel over the loads, error the mean of how far the kernel is from the client; both
-# over loads at which both keep up, unless said: one large value would decide alone.
+# Both keep up when the client gets nine tenths of the rate it asks for and sends at most a twentieth late.  R2 is the
+# square of the correlation of client and kernel over the loads, error the mean of how far the kernel is from the
+# client; both over loads at which both keep up, unless said: one large value would decide alone.
 BEGIN {
 	FS = "\t"
 	limit = 1.016
@@ -128,7 +129,8 @@ END {
 		print "accuracy: " nr_broken " expectations are broken (see BROKEN above)"
 		exit 1
 	}
-	print "accuracy: counts are equal, " (nr_known ? nr_known " percentiles are" : "no percentile is") " over " limit " times the client's"
+	print "accuracy: counts are equal, " (nr_known ? nr_known " percentiles are" : "no percentile is") " over " limit \
+		" times the client's"
 }
 function percent(s, name) {
 	return nr_kept[s] ? sprintf("%.1f %%", 100 * error_of[s, name] / nr_kept[s]) : "-"

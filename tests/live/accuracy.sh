@@ -50,7 +50,7 @@ judged 'a failed request' client_errors 1 'requests failed'
 judged 'a percentile over the limit' p95_us "$(awk -v us="$(column client_p95_us)" 'BEGIN { print us * 1.02 }')" 'p95 is'
 judged 'a percentile that is missing' total_p99_us '' 'no total p99'
 
-for bad in --nonsense --seconds '--seconds 0' '--loads 10,,30' '--only memcached,nobody' '--max fast'; do
+for bad in --nonsense --seconds '--seconds 0' '--loads 10,,30' '--only memcached,nobody' '--max fast' '--port 65536'; do
 	"$accuracy" $bad >"$scratch/stdout" 2>"$scratch/stderr"
 	tap_is $? 2 "usage: run $bad"
 done
