@@ -94,8 +94,6 @@ int http2_open(struct http2 **ret, struct exchange_bpf *exchange, char *error, s
 		goto out;
 	h = calloc(1, sizeof(*h));
 	err = h ? load(h, exchange) : -ENOMEM;
-	if (!err)
-		err = attach(h->skel);
 	if (err)
 		snprintf(error, error_size, "programs for HTTP/2 did not load: %s: %s", strerror(-err),
 			 programs_last_warning());
@@ -128,22 +126,30 @@ void http2_refresh(struct http2 *h)
 	memcpy(h->skel->bss->target_ns, h->exchange->bss->target_ns, sizeof(h->skel->bss->target_ns));
 }
 
-void http2_add(struct http2 *h, unsigned int service)
+int http2_add(struct http2 *h, unsigned int service)
 {
+	int err = h->services ? 0 : attach(h->skel);
+
+	if (err) {
+		http2_bpf__detach(h->skel);
+		return err;
+	}
 	h->services |= 1ULL << service;
 	h->skel->bss->wanted[service] = 1;
+	return 0;
 }
 
-bool http2_remove(struct http2 *h, unsigned int service)
+void http2_remove(struct http2 *h, unsigned int service)
 {
-	if (h->services & 1ULL << service) {
-		h->services &= ~(1ULL << service);
-		h->skel->bss->wanted[service] = 0;
-		/* They drop what nobody wants any more. */
-		programs_iterate(h->skel->links.sweep_connections);
-		programs_iterate(h->skel->links.sweep_streams);
-	}
-	return h->services;
+	if (!(h->services & 1ULL << service))
+		return;
+	h->services &= ~(1ULL << service);
+	h->skel->bss->wanted[service] = 0;
+	/* They drop what nobody wants any more. */
+	programs_iterate(h->skel->links.sweep_connections);
+	programs_iterate(h->skel->links.sweep_streams);
+	if (!h->services)
+		http2_bpf__detach(h->skel);
 }
 
 bool http2_is_pending(struct http2 *h)
@@ -159,6 +165,8 @@ int http2_sweep(struct http2 *h)
 {
 	int err;
 
+	if (!h->services)
+		return 0;
 	http2_refresh(h);
 	memset(h->skel->bss->swept, 0, sizeof(h->skel->bss->swept));
 	err = programs_iterate(h->skel->links.sweep_streams);

@@ -16,16 +16,17 @@ struct exchange_bpf;
 struct http2;
 
 /*
- * Loads and attaches beside the programs of `exchange`, which must outlive it.  On failure `error` has one line;
+ * Loads beside the programs of `exchange`, which must outlive it.  On failure `error` has one line;
  * -ENOTSUP: this kernel has not the hooks.
  */
 int http2_open(struct http2 **ret, struct exchange_bpf *exchange, char *error, size_t error_size);
 void http2_close(struct http2 *h); /* NULL is fine */
 const struct bpf_object *http2_object(const struct http2 *h);
 
-void http2_add(struct http2 *h, unsigned int service);
-/* Forgets its streams in flight.  True while other services are left. */
-bool http2_remove(struct http2 *h, unsigned int service);
+/* The hooks are there while a service is measured so.  Negative errno: they did not attach. */
+int http2_add(struct http2 *h, unsigned int service);
+/* Forgets its streams in flight. */
+void http2_remove(struct http2 *h, unsigned int service);
 
 /* Takes over what has been said of the services since. */
 void http2_refresh(struct http2 *h);

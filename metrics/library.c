@@ -175,8 +175,10 @@ bool library_has(const struct library *l, unsigned int service)
 	return l->services & bit(service);
 }
 
-bool library_remove(struct library *l, unsigned int service)
+void library_remove(struct library *l, unsigned int service)
 {
+	if (!library_has(l, service))
+		return;
 	l->skel->bss->observed[service] = 0;
 	l->services &= ~bit(service);
 	l->attached &= ~bit(service);
@@ -186,7 +188,6 @@ bool library_remove(struct library *l, unsigned int service)
 			detach(file);
 	}
 	programs_iterate(l->skel->links.sweep); /* drops the calls of services that are not observed */
-	return l->services;
 }
 
 /* ---- which files ------------------------------------------------------------------------------------------------- */
@@ -396,6 +397,8 @@ int library_sweep(struct library *l)
 {
 	int err;
 
+	if (!l->services)
+		return 0;
 	library_refresh(l);
 	memset(l->skel->bss->swept, 0, sizeof(l->skel->bss->swept));
 	err = programs_iterate(l->skel->links.sweep);

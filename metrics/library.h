@@ -31,8 +31,8 @@ const struct ebee_library *library_row(const struct library *l);
 
 void library_add(struct library *l, unsigned int service);
 bool library_has(const struct library *l, unsigned int service);
-/* Releases its probes and forgets its calls in flight.  True while other services are left. */
-bool library_remove(struct library *l, unsigned int service);
+/* Releases its probes and forgets its calls in flight. */
+void library_remove(struct library *l, unsigned int service);
 
 /*
  * Puts probes on what the services' processes have mapped by now.  -ENOTSUP: a service has processes, and none of them

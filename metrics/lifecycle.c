@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * lifecycle.c - glue of libebee: what a request is, per service, and so which programs measure it.  The lifecycles by
- * socket are the exchange programs' own; what the others need is loaded while a service has them.  Which one fits is
- * choose.c's.
+ * socket are the exchange programs' own; what the others need is lifecycle_programs.c's, and which one fits choose.c's.
  */
 #include "lifecycle.h"
 
@@ -11,8 +10,6 @@
 #include <string.h>
 
 #include "handle.h"
-#include "http2.h"
-#include "library.h"
 #include "readsend.h"
 
 /* The table: name, and what the exchange programs do meanwhile.  The library, when it is one of ours. */
@@ -36,107 +33,9 @@ const char *ebee_lifecycle_name(enum ebee_lifecycle lifecycle)
 	return lifecycle < EBEE_NR_LIFECYCLES ? table[lifecycle].name : NULL;
 }
 
-static bool chooses(enum ebee_lifecycle asked)
+bool lifecycle_chooses(enum ebee_lifecycle asked)
 {
 	return asked == EBEE_AUTO || asked == EBEE_STUDY;
-}
-
-/* ---- programs come and go ---------------------------------------------------------------------------------------- */
-
-static struct library **library_of(struct ebee *e, const struct ebee_library *row)
-{
-	struct library **at = e->lifecycles.libraries, **end = at + LIFECYCLE_MAX_LIBRARIES, **free_place = NULL;
-
-	for (; at < end; at++) {
-		if (*at && library_row(*at) == row)
-			return at;
-		if (!*at && !free_place)
-			free_place = at;
-	}
-	return free_place;
-}
-
-static int enter_library(struct ebee *e, unsigned int service, const struct ebee_library *row)
-{
-	struct library **place = library_of(e, row);
-	int err = place ? 0 : -ENOSPC;
-
-	if (!err && !*place)
-		err = library_open(place, row, e->skel, e->error, sizeof(e->error));
-	if (!err) {
-		library_add(*place, service);
-		e->lifecycles.services[service].row = row;
-	}
-	return err;
-}
-
-static int enter_http2(struct ebee *e, unsigned int service)
-{
-	struct http2 **place = &e->lifecycles.http2;
-	int err = *place ? 0 : http2_open(place, e->skel, e->error, sizeof(e->error));
-
-	if (!err)
-		http2_add(*place, service);
-	return err;
-}
-
-static int need_readsend(struct ebee *e)
-{
-	struct readsend **place = &e->lifecycles.readsend;
-
-	return *place ? 0 : readsend_open(place, e->skel, e->error, sizeof(e->error));
-}
-
-static int enter_readsend(struct ebee *e, unsigned int service)
-{
-	int err = need_readsend(e);
-
-	return err ? err : readsend_add(e->lifecycles.readsend, service);
-}
-
-static int enter(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle, const struct ebee_library *row)
-{
-	if (row)
-		return enter_library(e, service, row);
-	if (lifecycle == EBEE_HTTP2)
-		return enter_http2(e, service);
-	if (lifecycle == EBEE_READ_SEND)
-		return enter_readsend(e, service);
-	return 0;
-}
-
-static bool wants_readsend(const struct lifecycle *l)
-{
-	return l->asked == EBEE_STUDY || l->in_use == EBEE_READ_SEND;
-}
-
-/* What the service was measured by, it is no more; programs that nobody needs go. */
-static void leave(struct ebee *e, unsigned int service)
-{
-	struct lifecycles *all = &e->lifecycles;
-	struct lifecycle *l = &all->services[service];
-	struct library **library = l->row ? library_of(e, l->row) : NULL;
-	bool read_send = false;
-
-	if (library && *library && !library_remove(*library, service)) {
-		library_close(*library);
-		*library = NULL;
-	}
-	if (all->http2 && !http2_remove(all->http2, service)) {
-		http2_close(all->http2);
-		all->http2 = NULL;
-	}
-	l->row = NULL;
-	l->in_use = EBEE_EXCHANGE;
-	if (!all->readsend)
-		return;
-	readsend_remove(all->readsend, service);
-	for (unsigned int i = 0; i < e->nr_services; i++)
-		read_send |= wants_readsend(&all->services[i]);
-	if (!read_send) {
-		readsend_close(all->readsend);
-		all->readsend = NULL;
-	}
 }
 
 void lifecycle_leave(struct ebee *e, unsigned int service)
@@ -144,17 +43,9 @@ void lifecycle_leave(struct ebee *e, unsigned int service)
 	struct lifecycle *l = &e->lifecycles.services[service];
 
 	l->asked = EBEE_EXCHANGE;
-	leave(e, service);
+	lifecycle_exit(e, service);
 	memset(l, 0, sizeof(*l));
 	e->skel->bss->lifecycle[service] = EXCHANGE_PER_REQUEST;
-}
-
-void lifecycle_close(struct ebee *e)
-{
-	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
-		library_close(e->lifecycles.libraries[i]);
-	http2_close(e->lifecycles.http2);
-	readsend_close(e->lifecycles.readsend);
 }
 
 /* ---- a service changes ------------------------------------------------------------------------------------------- */
@@ -165,8 +56,8 @@ static int use(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecyc
 	const char *feature = table[lifecycle].feature;
 	int err;
 
-	leave(e, service);
-	err = enter(e, service, lifecycle, row);
+	lifecycle_exit(e, service);
+	err = lifecycle_enter(e, service, lifecycle, row);
 	if (err)
 		lifecycle = EBEE_EXCHANGE;
 	else if (!strstr(e->features, feature))
@@ -195,21 +86,21 @@ static int set(struct ebee *e, unsigned int service, enum ebee_lifecycle asked, 
 	int err = 0;
 
 	e->error[0] = '\0';
-	if (l->asked == asked && l->row == row)
+	if (l->asked == asked && (lifecycle_chooses(asked) || l->row == row))
 		return 0;
 	l->reason[0] = '\0';
 	l->asked = asked;
-	if (chooses(asked)) {
+	if (lifecycle_chooses(asked)) {
 		choose_init(&l->choose, asked);
 		first = l->choose.in_use;
 		snprintf(l->reason, sizeof(l->reason), "%s", l->choose.reason);
+		err = lifecycle_load_choices(e, asked);
 	}
-	if (asked == EBEE_STUDY)
-		err = need_readsend(e);
 	if (!err && (first != l->in_use || row != l->row))
 		err = use_anew(e, service, first, row);
 	if (l->in_use != first) /* while a library that is not there may come later */
 		l->asked = EBEE_EXCHANGE;
+	lifecycle_unload(e);
 	return err;
 }
 
@@ -243,49 +134,6 @@ const char *ebee_lifecycle_reason(const struct ebee *e, unsigned service)
 }
 
 /* ---- at a sweep -------------------------------------------------------------------------------------------------- */
-
-int lifecycle_seed(struct ebee *e)
-{
-	struct lifecycles *all = &e->lifecycles;
-	int err = 0;
-
-	if (all->http2)
-		http2_refresh(all->http2);
-	if (all->readsend)
-		readsend_refresh(all->readsend);
-	for (unsigned int i = 0; !err && i < LIFECYCLE_MAX_LIBRARIES; i++) {
-		if (!all->libraries[i])
-			continue;
-		library_refresh(all->libraries[i]);
-		err = library_attach(all->libraries[i], e->error, sizeof(e->error));
-	}
-	return err;
-}
-
-bool lifecycle_is_pending(struct ebee *e)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
-		any |= e->lifecycles.libraries[i] && library_is_pending(e->lifecycles.libraries[i]);
-	any |= e->lifecycles.http2 && http2_is_pending(e->lifecycles.http2);
-	any |= e->lifecycles.readsend && readsend_is_pending(e->lifecycles.readsend);
-	return any;
-}
-
-int lifecycle_sweep(struct ebee *e)
-{
-	int err = 0;
-
-	for (unsigned int i = 0; !err && i < LIFECYCLE_MAX_LIBRARIES; i++)
-		if (e->lifecycles.libraries[i])
-			err = library_sweep(e->lifecycles.libraries[i]);
-	if (!err && e->lifecycles.http2)
-		err = http2_sweep(e->lifecycles.http2);
-	if (!err && e->lifecycles.readsend)
-		err = readsend_sweep(e->lifecycles.readsend);
-	return err;
-}
 
 static uint64_t counted(struct ebee *e, unsigned int service, enum exchange_counter which)
 {
@@ -361,18 +209,15 @@ static int follow(struct ebee *e, unsigned int service)
 
 int lifecycle_step(struct ebee *e)
 {
-	char unwanted[1]; /* ebee_seed has said it */
 	bool looked = false;
 	int err = 0;
 
-	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
-		if (e->lifecycles.libraries[i] && library_is_waiting(e->lifecycles.libraries[i]))
-			library_attach(e->lifecycles.libraries[i], unwanted, sizeof(unwanted));
+	lifecycle_look_for_libraries(e);
 	for (unsigned int i = 0; !err && i < e->nr_services; i++) {
 		struct lifecycle *l = &e->lifecycles.services[i];
 		struct choose_seen seen;
 
-		if (!chooses(l->asked))
+		if (!lifecycle_chooses(l->asked))
 			continue;
 		if (l->asked == EBEE_STUDY && !looked) {
 			err = readsend_look(e->lifecycles.readsend);
@@ -385,35 +230,3 @@ int lifecycle_step(struct ebee *e)
 	return err;
 }
 
-/* ---- for windows and statistics ---------------------------------------------------------------------------------- */
-
-uint64_t lifecycle_nr_missed(const struct ebee *e)
-{
-	uint64_t nr = e->lifecycles.readsend ? readsend_nr_missed(e->lifecycles.readsend) : 0;
-
-	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
-		nr += e->lifecycles.libraries[i] ? library_nr_missed(e->lifecycles.libraries[i]) : 0;
-	return nr;
-}
-
-bool lifecycle_is_unprobed(const struct ebee *e, unsigned int service)
-{
-	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++) {
-		const struct library *l = e->lifecycles.libraries[i];
-
-		if (l && library_has(l, service))
-			return !library_was_hit(l, service);
-	}
-	return false;
-}
-
-void lifecycle_each_object(const struct ebee *e, void (*fn)(const struct bpf_object *object, void *ctx), void *ctx)
-{
-	for (unsigned int i = 0; i < LIFECYCLE_MAX_LIBRARIES; i++)
-		if (e->lifecycles.libraries[i])
-			fn(library_object(e->lifecycles.libraries[i]), ctx);
-	if (e->lifecycles.http2)
-		fn(http2_object(e->lifecycles.http2), ctx);
-	if (e->lifecycles.readsend)
-		fn(readsend_object(e->lifecycles.readsend), ctx);
-}

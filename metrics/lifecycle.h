@@ -37,20 +37,29 @@ struct lifecycles {
 	struct readsend *readsend;                          /* likewise */
 };
 
-/* ebee_set_lifecycle, for handles that trace, too; EBEE_LIBRARY is none. */
-int lifecycle_set(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle);
-/* The service goes back to what every service begins with. */
-void lifecycle_leave(struct ebee *e, unsigned int service);
+/* ---- programs (lifecycle_programs.c) ------------------------------------------------------------------------------ */
+
+bool lifecycle_chooses(enum ebee_lifecycle asked);
+/*
+ * What may be chosen is loaded, for it takes the verifier seconds on a busy machine, and that is no time for a sweep.
+ * What this kernel refuses it refuses again when it is chosen, and then it is said.
+ */
+int lifecycle_load_choices(struct ebee *e, enum ebee_lifecycle asked);
+/* The service is measured so from here on; row: by this library. */
+int lifecycle_enter(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle, const struct ebee_library *row);
+/* What it was measured by, it is no more; programs that no service needs go. */
+void lifecycle_exit(struct ebee *e, unsigned int service);
+void lifecycle_unload(struct ebee *e);
 void lifecycle_close(struct ebee *e);
 
 /* What was said of the services reaches the programs, and probes the libraries.  The errors of ebee_seed. */
 int lifecycle_seed(struct ebee *e);
+/* Probes libraries that have come since. */
+void lifecycle_look_for_libraries(struct ebee *e);
 /* True when something was in flight since the last sweep. */
 bool lifecycle_is_pending(struct ebee *e);
 /* Adds what is in flight to the results of the exchange programs' sweep. */
 int lifecycle_sweep(struct ebee *e);
-/* Once per sweep, after it: looks for libraries that came, and chooses again for services that want it. */
-int lifecycle_step(struct ebee *e);
 
 /* What could not be followed, since ebee_open, by the programs here. */
 uint64_t lifecycle_nr_missed(const struct ebee *e);
@@ -58,5 +67,14 @@ uint64_t lifecycle_nr_missed(const struct ebee *e);
 bool lifecycle_is_unprobed(const struct ebee *e, unsigned int service);
 /* The objects of programs loaded now. */
 void lifecycle_each_object(const struct ebee *e, void (*fn)(const struct bpf_object *object, void *ctx), void *ctx);
+
+/* ---- services (lifecycle.c) --------------------------------------------------------------------------------------- */
+
+/* ebee_set_lifecycle, for handles that trace, too; EBEE_LIBRARY is none. */
+int lifecycle_set(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle);
+/* The service goes back to what every service begins with. */
+void lifecycle_leave(struct ebee *e, unsigned int service);
+/* Once per sweep, after it: looks for libraries that came, and chooses again for services that want it. */
+int lifecycle_step(struct ebee *e);
 
 #endif

@@ -121,6 +121,8 @@ int readsend_sweep(struct readsend *r)
 {
 	int err;
 
+	if (!r->services)
+		return 0;
 	readsend_refresh(r);
 	memset(r->skel->bss->swept, 0, sizeof(r->skel->bss->swept));
 	err = programs_iterate(r->skel->links.sweep);

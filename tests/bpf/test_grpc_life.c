@@ -136,7 +136,7 @@ static void an_answer_that_is_begun_and_stays_open_is_a_stream(void **state)
 	observe_read(&o);
 	assert_int_equal(o.info.nr_completed, 1);
 	assert_int_equal(o.info.coverage.nr_long_lived, 1);
-	assert_true(percentile_us(&o, EBEE_OWED, 1000) < 600000);
+	assert_true(percentile_us(&o, EBEE_OWED, 1000) < 1100000);
 	close(fd);
 	observe_stop(&o);
 }

@@ -4,9 +4,22 @@
  * servers here have functions named as gRPC's, for they are this program.  Skips without the rights.
  */
 #include "bpf/grpc_server.h"
-#include "bpf/frames.h"
+
+#include <dirent.h>
 
 enum { NR_SWEEPS = 12 };
+
+/* Programs are descriptors of this process, and so is what attaches them. */
+static unsigned int nr_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	while (readdir(dir))
+		nr++;
+	closedir(dir);
+	return nr;
+}
 
 static struct observed o;
 
@@ -87,6 +100,25 @@ static void a_lifecycle_may_change_while_requests_go_on(void **state)
 	}
 	close(fd);
 	observe_stop(&o);
+}
+
+static void programs_that_no_service_needs_are_gone(void **state)
+{
+	const enum ebee_lifecycle all[] = { EBEE_GRPC, EBEE_READ_SEND, EBEE_STUDY, EBEE_AUTO };
+	unsigned int before;
+
+	(void)state;
+	NEEDS_BPF();
+	before = nr_descriptors();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		assert_int_equal(ebee_set_lifecycle(ebee, next_service, all[i]), 0);
+		assert_true(nr_descriptors() > before);
+		assert_int_equal(ebee_set_lifecycle(ebee, next_service, EBEE_EXCHANGE), 0);
+		assert_int_equal(nr_descriptors(), before);
+	}
+	assert_int_equal(ebee_set_lifecycle(ebee, next_service, EBEE_AUTO), 0);
+	assert_int_equal(ebee_remove(ebee, next_service), 0);
+	assert_int_equal(nr_descriptors(), before);
 }
 
 static void names_and_lifecycles_go_together(void **state)
@@ -180,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lifecycle_may_change_while_requests_go_on),
+		cmocka_unit_test(programs_that_no_service_needs_are_gone),
 		cmocka_unit_test(names_and_lifecycles_go_together),
 		cmocka_unit_test(the_study_takes_a_library_that_is_hit),
 		cmocka_unit_test(the_study_pairs_reads_and_sends_where_connections_live_on),
