@@ -4,6 +4,7 @@
  */
 #include "sensor_ebee.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,10 @@ void sensor_ebee_fill_culprits(const struct ebee *e, uint32_t service, struct cg
 		c->cgroup_id = found.top[i].cgroup_id;
 		c->wait_ns = found.top[i].wait_ns;
 		memcpy(c->comm, found.top[i].comm, sizeof(c->comm));
+		/* Programs name themselves; nobody's terminal shall obey. */
+		for (char *at = c->comm; *at; at++)
+			if (iscntrl((unsigned char)*at))
+				*at = '?';
 		cgroup_names_find(names, c->cgroup_id, c->cgroup, sizeof(c->cgroup));
 	}
 }
