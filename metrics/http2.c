@@ -95,8 +95,7 @@ int http2_open(struct http2 **ret, struct exchange_bpf *exchange, char *error, s
 	h = calloc(1, sizeof(*h));
 	err = h ? load(h, exchange) : -ENOMEM;
 	if (err)
-		snprintf(error, error_size, "programs for HTTP/2 did not load: %s: %s", strerror(-err),
-			 programs_last_warning());
+		err = programs_explain(err, "HTTP/2", error, error_size);
 	else
 		*ret = h;
 out:

@@ -121,8 +121,7 @@ int library_open(struct library **ret, const struct ebee_library *row, struct ex
 		err = load(l);
 	}
 	if (err) {
-		snprintf(error, error_size, "programs for %s did not load: %s: %s", row->name, strerror(-err),
-			 programs_last_warning());
+		err = programs_explain(err, row->name, error, error_size);
 		library_close(l);
 	} else {
 		*ret = l;

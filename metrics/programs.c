@@ -94,14 +94,14 @@ static unsigned long long status_number(const char *status, const char *name, in
 }
 
 /* Looks at what can be the cause of `err` and says it.  What the caller shall return. */
-static int explain(int err, const struct btf *btf, char *error, size_t error_size)
+static int explain(int err, bool has_btf, char *error, size_t error_size)
 {
 	char status[4096], lockdown[128], uid_map[64];
 	unsigned long first, outside, nr;
 	struct utsname name = { 0 };
 	struct refusal_facts facts = {
 		.err = err,
-		.has_btf = btf,
+		.has_btf = has_btf,
 		.lockdown = lockdown,
 		.release = name.release,
 		.detail = last_warning,
@@ -118,6 +118,15 @@ static int explain(int err, const struct btf *btf, char *error, size_t error_siz
 	facts.has_bpf = syscall(SYS_bpf, -1, NULL, 0) >= 0 || errno != ENOSYS;
 	refusal_explain(&facts, error, error_size);
 	return refusal_errno(&facts);
+}
+
+int programs_explain(int err, const char *what, char *error, size_t error_size)
+{
+	char cause[512];
+
+	err = explain(err, true, cause, sizeof(cause));
+	snprintf(error, error_size, "%s: %s", what, cause);
+	return err;
 }
 
 /* ---- loading and attaching --------------------------------------------------------------------------------------- */
@@ -211,7 +220,7 @@ static int load_once(struct exchange_bpf **ret, const struct btf *btf, const str
 	int err;
 
 	if (!skel)
-		return explain(-errno, btf, error, error_size);
+		return explain(-errno, true, error, error_size);
 	err = choose_variants(skel, btf, opts, error, error_size);
 	if (!err) {
 		skel->rodata->nr_slots = opts->nr_slots;
@@ -224,7 +233,7 @@ static int load_once(struct exchange_bpf **ret, const struct btf *btf, const str
 		if (!err)
 			err = attach_all(skel);
 		if (err)
-			err = explain(err, btf, error, error_size);
+			err = explain(err, true, error, error_size);
 	}
 	if (err)
 		exchange_bpf__destroy(skel);
@@ -240,7 +249,7 @@ int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, c
 	int err = -ENOTSUP, tries = 0;
 
 	if (!btf)
-		err = explain(-ENOTSUP, NULL, error, error_size);
+		err = explain(-ENOTSUP, false, error, error_size);
 	/* The verifier gives up when a signal arrives, a stop and continue too, and libbpf after five such tries of its own. */
 	while (btf && tries++ < MAX_LOADS) {
 		err = load_once(ret, btf, opts, error, error_size);

@@ -27,6 +27,11 @@ int programs_attach_send_entry(struct exchange_bpf *skel);
 libbpf_print_fn_t programs_keep_warnings(void);
 /* The most telling line since then, "" when there was none. */
 const char *programs_last_warning(void);
+/*
+ * Why further programs, those for `what`, did not load or attach with err, looked up on this machine, in one line.
+ * What to return instead of err.
+ */
+int programs_explain(int err, const char *what, char *error, size_t error_size);
 /* Runs an iterator to its end. */
 int programs_iterate(struct bpf_link *link);
 

@@ -58,8 +58,7 @@ int readsend_open(struct readsend **ret, struct exchange_bpf *exchange, char *er
 	int err = r ? load(r, exchange) : -ENOMEM;
 
 	if (err) {
-		snprintf(error, error_size, "programs for calls on descriptors did not load: %s: %s", strerror(-err),
-			 programs_last_warning());
+		err = programs_explain(err, "calls on descriptors", error, error_size);
 		readsend_close(r);
 	} else {
 		*ret = r;

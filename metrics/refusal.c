@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * refusal.c - pure: from an error and what is known of the machine to one cause and its remedy.  Looks at nothing itself.
+ * refusal.c - pure: from an error and what is known of the machine to one cause and its remedy.  It looks at nothing.
  */
 #include "refusal.h"
 
@@ -99,7 +99,7 @@ void refusal_explain(const struct refusal_facts *facts, char *buf, size_t size)
 		break;
 	case REFUSAL_LOCKDOWN:
 		snprintf(buf, size, "kernel lockdown is at confidentiality (/sys/kernel/security/lockdown), which forbids kernel "
-			 "programs to read memory; boot with lockdown=integrity or none");
+			 "programs to read any memory; boot with lockdown=integrity or none");
 		break;
 	case REFUSAL_SECCOMP:
 		snprintf(buf, size, "a seccomp filter refuses the bpf system call; allow it in the container's profile, "
