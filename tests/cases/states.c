@@ -205,9 +205,8 @@ static void run_throttled(const struct rig_case *c)
 	run = rig_spawn((const char *const[]) { rig_program("parties"), "run", "-c", config, "--for", "2500ms",
 						"--record", record, "--quiet", NULL },
 			words_fd);
-	for (uint64_t end = rig_clock_us() + 2600000; rig_clock_us() < end;)
+	while (waitpid(run, &status, WNOHANG) == 0)
 		net_keep_alive(20);
-	waitpid(run, &status, 0);
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		char words[128] = "";
 
@@ -312,9 +311,8 @@ static void run_throttled_beside(const struct rig_case *c)
 	pin_to_last_cpu(neighbour);
 	observer = rig_spawn((const char *const[]) { rig_program("parties"), "observe", "--pid", pid, "--culprits", "--json",
 						     "--interval", "500ms", "--for", "2s", NULL }, out);
-	for (uint64_t end = rig_clock_us() + 2100000; rig_clock_us() < end;)
+	while (waitpid(observer, NULL, WNOHANG) == 0)
 		net_keep_alive(10);
-	waitpid(observer, NULL, 0);
 	lseek(out, 0, SEEK_SET);
 	lines = fdopen(out, "r");
 	while (getline(&line, &size, lines) > 0) {
