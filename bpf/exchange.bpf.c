@@ -7,7 +7,9 @@
  * sock_send_length and sock_recv_length came with 6.4), fentry/fexit where it has not.  The loader keeps the one
  * that works.  Cost of a socket that is not observed: one NULL test per hook.
  */
-#include "exchange_path.h"
+#include "exchange_read.h"
+#include "exchange_write.h"
+#include "recognise.h"
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
@@ -69,16 +71,23 @@ int BPF_PROG(unix_write_fexit, struct socket *socket, struct msghdr *msg, unsign
 	return on_write(socket->sk, ret);
 }
 
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(send_entry_tp, struct sock *sk)
+/* What is read, and what is sent on pipelined connections. */
+SEC("tp_btf/skb_copy_datagram_iovec")
+int BPF_PROG(bytes_tp, struct sk_buff *skb, int size)
 {
-	return on_send_entry(sk);
+	return on_bytes(skb, size);
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(offer_tp, const struct sock *sk, const struct msghdr *msg, const struct sk_buff *skb, int size_goal)
+{
+	return on_offer((struct sock *)sk, msg, size_goal);
 }
 
 SEC("fentry/tcp_sendmsg")
-int BPF_PROG(send_entry_fentry, struct sock *sk)
+int BPF_PROG(send_entry_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
-	return on_send_entry(sk);
+	return size >= EXCHANGE_LARGE_SEND ? on_send_entry(sk) : 0;
 }
 
 /* ---- which sockets ----------------------------------------------------------------------------------------------- */
@@ -299,7 +308,7 @@ static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closi
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
-		book(cell, service, &done, 1);
+		book(&done, service, 1);
 	if (alive)
 		pending[service] = 1;
 	result->nr_connections++;
@@ -312,6 +321,39 @@ static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closi
 	if (age > result->oldest_ns)
 		result->oldest_ns = age;
 	return true;
+}
+
+static __always_inline int sweep_pipeline(const struct exchange *x, struct sock *sk, __u64 now)
+{
+	struct exchange_sweep *result = &swept[SERVICE_INDEX(x->service)];
+	struct pipeline *line = bpf_sk_storage_get(&pipelines, sk, NULL, 0);
+	__u64 target = target_ns[SERVICE_INDEX(x->service)], oldest;
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	__u32 i;
+
+	result->nr_connections++;
+	if (!line || !tp)
+		return 0;
+	oldest = stamps_waiting(&line->stamps, tp->copied_seq);
+	if (oldest) {
+		result->nr_open++;
+		result->nr_waiting++;
+		result->nr_over_target += target && now - oldest > target;
+	}
+	for (i = line->from; i != line->to && i - line->from < PIPELINE_NR; i++) {
+		const struct pipelined *request = QUEUED(line, i);
+
+		result->nr_open += request->nr;
+		result->nr_over_target += target && now - request->arrival > target ? request->nr : 0;
+		if (!oldest || request->arrival < oldest)
+			oldest = request->arrival;
+	}
+	if (!oldest)
+		return 0;
+	if (now - oldest > result->oldest_ns)
+		result->oldest_ns = now - oldest;
+	pending[SERVICE_INDEX(x->service)] = 1;
+	return 0;
 }
 
 /* What waits unread for a library, before it was seen to begin a call, may be a few bytes about the connection. */
@@ -334,8 +376,10 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (!sk)
 		return 0;
 	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	if (!x || x->owner == OWNER_FOREIGN)
+	if (!x || x->owner == OWNER_FOREIGN || is_left(x))
 		return 0;
+	if (x->pipelined)
+		return sweep_pipeline(x, sk, bpf_ktime_get_ns());
 	if (sk->__sk_common.skc_state == TCP_LISTEN)
 		swept[SERVICE_INDEX(x->service)].nr_listen_drops += sk->sk_drops.counter;
 	else
@@ -375,8 +419,10 @@ int forget(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (!sk)
 		return 0;
 	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	if (x && x->service == forgotten)
+	if (x && x->service == forgotten) {
+		bpf_sk_storage_delete(&pipelines, sk);
 		bpf_sk_storage_delete(&exchanges, sk);
+	}
 	return 0;
 }
 

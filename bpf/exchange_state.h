@@ -95,9 +95,6 @@ __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */
 struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 /* Nonzero: something on a socket of the service may be open.  Set by programs, cleared before a sweep. */
 __u32 pending[EXCHANGE_MAX_SERVICES];
-/* Set when one send was large: only then can a send wait long inside, and only the hook at its
- * beginning can tell.  User space attaches that hook. */
-__u32 wants_send_entry;
 __u32 unix_seen; /* nonzero: some service listens on AF_UNIX */
 /* Connections by what they turned out to speak. */
 __u32 nr_protocol[EXCHANGE_MAX_SERVICES][EXCHANGE_NR_PROTOCOLS];
@@ -123,13 +120,20 @@ static __always_inline bool by_library(__u32 service)
 /* A finished exchange, taken out of the socket under its lock and booked outside it. */
 struct exchange_done {
 	__u64 begin, first_read, first_write, owed_from, end, blocked_ns;
-	__u32 buffered;
+	__u64 buffered; /* a flag; no padding, which a function's argument may not have */
 };
 
-static __always_inline void book(struct exchange_cell *cell, __u32 service, const struct exchange_done *done, __s64 sign)
+/* A verifier looks at a global function once, and not once for each of its callers.  `sign` is 1, or -1 to take a sample
+ * back. */
+__noinline int book(const struct exchange_done *done, __u32 service, int sign)
 {
-	__u64 owed = done->end - done->owed_from, spread = done->end - done->first_write;
+	struct exchange_cell *cell = cell_of(service);
+	__u64 owed, spread;
 
+	if (!done || !cell)
+		return 0;
+	owed = done->end - done->owed_from;
+	spread = done->end - done->first_write;
 	if (done->blocked_ns) {
 		owed = owed > done->blocked_ns ? owed - done->blocked_ns : 0;
 		spread = spread > done->blocked_ns ? spread - done->blocked_ns : 0;
@@ -137,7 +141,7 @@ static __always_inline void book(struct exchange_cell *cell, __u32 service, cons
 	}
 	if (spread > long_ns) {
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_LONG_LIVED], sign);
-		return;
+		return 0;
 	}
 	if (done->buffered)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_BUFFERED], sign);
@@ -147,6 +151,7 @@ static __always_inline void book(struct exchange_cell *cell, __u32 service, cons
 	book_one(cell, EXCHANGE_OWED, owed, sign);
 	if (sign > 0)
 		trace(cell, service, owed);
+	return 0;
 }
 
 /* Under the lock: what the open exchange would be booked as if it ended then. */

@@ -9,11 +9,8 @@
 #define EBEE_KERNEL_H
 
 #include <linux/bpf.h>
-#include <linux/types.h>
 
-/* Debian's linux/types.h lacks these two kernel spellings. */
-typedef _Bool bool;
-enum { false, true };
+#include "types.h"
 
 /* include/net/tcp_states.h; stable, user space sees the same numbers in /proc/net/tcp. */
 enum {

@@ -7,6 +7,7 @@
 #define EBEE_SOCKETS_H
 
 #include "cells.h"
+#include "parse.h"
 
 /* A listener may be shared with processes that are not of the service: who reads first decides, once per connection. */
 enum owner { OWNER_UNKNOWN, OWNER_SERVICE, OWNER_FOREIGN };
@@ -30,8 +31,13 @@ struct exchange {
 	__u64 swept_begin, swept_end, swept_blocked_ns;
 	__u64 blocked_since, blocked_ns;
 	__u32 buffered;    /* nonzero: much of the answer was not delivered at the last write */
-	__u64 send_since;  /* a send is under way since; only while send_entry is attached */
+	__u64 send_since;  /* a large send is under way since */
 	__u64 send_sleeps; /* nvcsw of its thread then */
+	/* What the first bytes said, and every read since: see recognise.h. */
+	__u32 nr_begun;    /* requests that began in what was read; taken by the read's end */
+	__u8 pipelined;    /* nonzero: pipeline.h has its requests */
+	__u8 revoked;      /* nonzero: the request that is open wants no answer */
+	struct parse in;   /* requests */
 };
 
 /* BPF_F_CLONE: a connection inherits its listener's value when the kernel clones the listener.  So exactly the

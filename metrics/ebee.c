@@ -282,10 +282,6 @@ int ebee_sweep(struct ebee *e)
 	err = e->runqueue ? runqueue_sweep(e->runqueue) : 0;
 	if (err)
 		return err;
-	if (e->skel->bss->wants_send_entry && !e->has_send_entry) {
-		e->has_send_entry = true; /* tried once: without it the peer's time inside a large send stays in owed */
-		programs_attach_send_entry(e->skel);
-	}
 
 	for (i = 0; i < e->nr_services; i++) {
 		any |= __atomic_exchange_n(&e->skel->bss->pending[i], 0, __ATOMIC_RELAXED);

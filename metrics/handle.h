@@ -18,7 +18,6 @@ struct ebee {
 	unsigned int nr_services, nr_slots;
 	__u32 netns;
 	char features[256];
-	bool has_send_entry;
 	int stats_fd; /* >= 0 while the kernel counts our CPU time for us */
 	struct runqueue *runqueue; /* NULL: opened with a ring, or this kernel cannot */
 	struct lifecycles lifecycles;

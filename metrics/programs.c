@@ -143,8 +143,9 @@ static int choose_variants(struct exchange_bpf *skel, const struct btf *btf, con
 		{ "write", false, NULL, { { skel->progs.write_tp, "tp_btf", "btf_trace_sock_send_length", BTF_KIND_TYPEDEF },
 				    { skel->progs.write_fexit, "fexit", "tcp_sendmsg", BTF_KIND_FUNC } } },
 		{ "send_entry", true, NULL,
-		  { { skel->progs.send_entry_tp, "tp_btf", "btf_trace_tcp_sendmsg_locked", BTF_KIND_TYPEDEF },
+		  { { skel->progs.offer_tp, "tp_btf", "btf_trace_tcp_sendmsg_locked", BTF_KIND_TYPEDEF },
 		    { skel->progs.send_entry_fentry, "fentry", "tcp_sendmsg", BTF_KIND_FUNC } } },
+		{ "requests", true, NULL, { { skel->progs.bytes_tp, "tp_btf", "btf_trace_tcp_sendmsg_locked", BTF_KIND_TYPEDEF } } },
 		{ "sendpage", true, "btf_trace_sock_send_length",
 		  { { skel->progs.sendpage_fexit, "fexit", "tcp_sendpage", BTF_KIND_FUNC } } },
 		{ "unix_read", true, "btf_trace_sock_recv_length",
@@ -207,9 +208,6 @@ static int attach_all(struct exchange_bpf *skel)
 	bpf_object__for_each_program(program, skel->obj)
 		if (!bpf_program__autoload(program))
 			bpf_program__set_autoattach(program, false);
-	/* Loaded, and attached once somebody needs them. */
-	bpf_program__set_autoattach(skel->progs.send_entry_tp, false);
-	bpf_program__set_autoattach(skel->progs.send_entry_fentry, false);
 	return exchange_bpf__attach(skel);
 }
 
@@ -259,17 +257,6 @@ int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, c
 	btf__free(btf);
 	libbpf_set_print(print_before);
 	return err;
-}
-
-int programs_attach_send_entry(struct exchange_bpf *skel)
-{
-	if (bpf_program__autoload(skel->progs.send_entry_tp))
-		skel->links.send_entry_tp = bpf_program__attach(skel->progs.send_entry_tp);
-	else if (bpf_program__autoload(skel->progs.send_entry_fentry))
-		skel->links.send_entry_fentry = bpf_program__attach(skel->progs.send_entry_fentry);
-	else
-		return -ENOTSUP;
-	return skel->links.send_entry_tp || skel->links.send_entry_fentry ? 0 : -errno;
 }
 
 int programs_iterate(struct bpf_link *link)

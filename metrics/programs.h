@@ -21,8 +21,6 @@ struct programs_opts {
 
 /* On failure `error` has one line.  The caller destroys *ret with exchange_bpf__destroy. */
 int programs_load(struct exchange_bpf **ret, const struct programs_opts *opts, char *error, size_t error_size);
-/* The hook at the beginning of a send, which most services never need.  -ENOTSUP: this kernel has none. */
-int programs_attach_send_entry(struct exchange_bpf *skel);
 /* From here on what libbpf says is kept, not printed; the caller gives the printer returned back to libbpf_set_print. */
 libbpf_print_fn_t programs_keep_warnings(void);
 /* The most telling line since then, "" when there was none. */

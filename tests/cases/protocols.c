@@ -254,7 +254,10 @@ static void take_frames(void)
 
 static void take_poll(void)
 {
+	uint64_t start = rig_clock_us();
+
 	take("GET /p HTTP/1.1\r\nHost: a\r\n\r\n", strlen(http.answer));
+	rig_saw(RIG_SEEN, rig_clock_us() - start);
 }
 
 static void ask_shortly(void)
@@ -311,7 +314,9 @@ static const struct rig_case cases[] = {
 	  .expect = { .nr = 10, .us = 4000, .total_us = 4000, .must_declare = "one_way", .must_nr = 20 } },
 	{ "27a", "server-sent events beside requests", STREAM(client_events) },
 	{ "27b", "WebSocket beside requests", STREAM(client_websocket) },
-	{ "27c", "long poll beside requests", STREAM(client_long_poll) },
+	/* Nothing tells a server that waits for an event from one that is stuck, and that one must be seen. */
+	{ "27c", "long poll beside requests: a request that took long", .serve = serve_streams, .client = client_long_poll,
+	  .expect = { .nr = 21, .us = 4000, .p99_us = 2500000 } },
 };
 
 int main(int argc, char **argv)

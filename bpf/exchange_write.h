@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * exchange_write.h - what happens when answers are sent: offered to the kernel, and taken by it.  Bodies only;
+ * exchange.bpf.c hangs them up.
+ */
+#ifndef EBEE_EXCHANGE_WRITE_H
+#define EBEE_EXCHANGE_WRITE_H
+
+#include "exchange_find.h"
+#include "answers.h"
+
+static __always_inline int on_send_entry(struct sock *sk)
+{
+	struct task_struct *task;
+	struct exchange *x;
+	__u64 now, sleeps;
+
+	x = find(sk, false);
+	task = bpf_get_current_task_btf();
+	if (!x)
+		return 0;
+	now = bpf_ktime_get_ns();
+	sleeps = task->nvcsw;
+
+	bpf_spin_lock(&x->lock);
+	if (!x->send_since) { /* the tracepoint fires again for every buffer of one send */
+		x->send_since = now;
+		x->send_sleeps = sleeps;
+	}
+	bpf_spin_unlock(&x->lock);
+	return 0;
+}
+
+/* Under the lock, when bytes were taken: how long the peer kept them waiting.  Either outside, from a full buffer to this
+ * send (a non-blocking server), or inside it (a blocking one, which slept). */
+static __always_inline void add_blocked(struct exchange *x, __u64 now, __u64 sleeps)
+{
+	if (x->blocked_since)
+		x->blocked_ns += (x->send_since ? x->send_since : now) - x->blocked_since;
+	if (x->send_since && x->send_sleeps != sleeps)
+		x->blocked_ns += now - x->send_since;
+	x->blocked_since = 0;
+}
+
+/* Under the lock: a read that no hook showed began an exchange; this write answers it. */
+static __always_inline void begin_unseen(struct exchange *x)
+{
+	x->begin = x->first_read = x->arrival;
+	x->first_write = x->swept_begin = 0;
+	x->owed_from = x->arrival_last ? x->arrival_last : x->arrival;
+	x->arrival = x->arrival_last = 0;
+}
+
+/* The record that says that no more will come, by its size: two bytes, enciphered. */
+static __always_inline bool is_close_notify(const struct exchange *x, int ret)
+{
+	if (x->in.protocol != EXCHANGE_TLS || !(x->last_write || x->swept_begin))
+		return false;
+	return x->in.flags & PARSE_TLS12 ? ret == 31 || ret == 23 : ret == TLS_HEADER_SIZE + TLS_CLOSE_NOTIFY;
+}
+
+static __always_inline int on_write(struct sock *sk, int ret)
+{
+	bool unmatched = false, amended = false, over = false, unseen = false, fresh;
+	struct exchange_done done = {};
+	struct exchange_cell *cell;
+	struct tcp_sock *tp;
+	struct exchange *x;
+	struct pipeline *line;
+	bool full, whole;
+	__u32 copied = 0, written = 0, waiting = 0, service;
+	__u64 now, sleeps;
+
+	x = find(sk, false);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!x)
+		return 0;
+	line = find_pipeline(x, sk);
+	if (line) {
+		if (line->again_size)
+			walk_again(x, line);
+		return 0;
+	}
+	service = x->service;
+	cell = cell_of(service);
+	if (!cell || by_library(service))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (tp) {
+		copied = tp->copied_seq;
+		written = tp->write_seq;
+		waiting = written - tp->snd_una;
+	}
+	whole = per_connection(x->service);
+	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
+	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
+	sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
+
+	bpf_spin_lock(&x->lock);
+	if (!tp)
+		written = x->write_seq + (ret > 0);
+	if (tp && ret > 0 && x->arrival && all_read(x, true, copied) && (!x->begin || (x->last_write && !whole))) {
+		unseen = true;
+		over = x->begin;
+		if (over)
+			take(x, x->last_write, &done);
+		begin_unseen(x);
+	}
+	/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for. */
+	fresh = ret > 0 && written != x->write_seq && !is_close_notify(x, ret);
+	if (fresh && !x->begin && x->swept_begin) {
+		amended = true;
+		reopen(x, &done);
+	}
+	if (!x->begin) {
+		/* A greeting before the request is part of a connection, and of no request otherwise; TLS shakes hands. */
+		unmatched = fresh && !whole && x->in.protocol != EXCHANGE_TLS;
+	} else {
+		if (fresh) {
+			if (!x->first_write)
+				x->first_write = now;
+			x->last_write = now;
+			x->buffered = waiting > EXCHANGE_BUFFERED_BYTES;
+			add_blocked(x, now, sleeps);
+		}
+		if ((full || ret == -EAGAIN) && !x->blocked_since)
+			x->blocked_since = now;
+	}
+	if (ret > 0)
+		x->write_seq = written;
+	x->send_since = 0;
+	bpf_spin_unlock(&x->lock);
+
+	if (over || amended)
+		book(&done, service, over ? 1 : -1);
+	if (amended)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_AMENDED], 1);
+	if (unseen) {
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_READ], 1);
+	}
+	if (unmatched)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNMATCHED], 1);
+	return 0;
+}
+
+/* The rest of a send is offered at write_seq; the kernel takes at most `size_goal` bytes before it comes here again. */
+static __always_inline int on_offer(struct sock *sk, const struct msghdr *msg, __u32 size_goal)
+{
+	__u64 offered = msg->msg_iter.count;
+	struct feed f = {};
+	struct exchange *x;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	if (offered >= EXCHANGE_LARGE_SEND)
+		on_send_entry(sk);
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (!x || !x->pipelined)
+		return 0;
+	f.line = bpf_sk_storage_get(&pipelines, sk, NULL, 0);
+	if (!f.line)
+		return 0;
+	if (f.line->again_size)
+		walk_again(x, f.line);
+	f.x = x;
+	f.now = bpf_ktime_get_ns();
+	f.start = bytes_tcp(sk)->write_seq;
+	f.size = offered < size_goal ? offered : size_goal;
+	if (!x->pipelined || (__s32)(f.line->out.next - f.start - f.size) >= 0)
+		return 0; /* offered before */
+	f.was = x->in.protocol;
+	pieces_begin(&f.pieces, &msg->msg_iter, f.size);
+	bpf_loop(FEED_MAX_STEPS, reply_step, &f, 0);
+	feed_over(&f);
+	if (f.over == FEED_AGAIN) {
+		f.line->again = f.pieces;
+		f.line->again_now = f.now;
+		f.line->again_start = f.start;
+		f.line->again_size = f.size;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * recognise.h - what the first bytes of a connection say, and what every read brings: requests that begin, parts of one
+ * that was there, commands that want no answer, handshakes.  on_read (exchange_read.h) asks for the result: x->nr_begun.
+ *
+ * A byte is looked at once, where the kernel is about to hand it over (skb_copy_datagram_iovec), under the socket's lock.
+ * When bytes go past that hook (splice, zero copy), or are not what the protocol allows, the connection is opaque from
+ * then on and declared; then every read after an answer is a request again.
+ *
+ * Connections that are older than we are are tried at the beginnings of a few reads.
+ */
+#ifndef EBEE_RECOGNISE_H
+#define EBEE_RECOGNISE_H
+
+#include "feed.h"
+#include "requests.h"
+
+enum { RECOGNISE_TRIES = 3 };
+
+/* At the first byte of a request.  false: to be called again, with a pipeline. */
+static __always_inline bool request_begin(struct feed *f)
+{
+	struct exchange *x = f->x;
+
+	if (f->line) {
+		pipeline_request_begin(f->line, x->in.next, f->now);
+	} else if (f->open || x->nr_begun) {
+		f->over = FEED_SPLIT;
+		return false;
+	} else {
+		__sync_fetch_and_add(&x->nr_begun, 1);
+		x->in.begin = x->in.next;
+	}
+	x->in.step = STEP_FIRST;
+	x->in.flags &= PARSE_OLD;
+	return true;
+}
+
+/* After the last byte of a request. */
+static __always_inline void request_ended(struct feed *f)
+{
+	struct exchange *x = f->x;
+	__u8 flags = x->in.ended;
+
+	if (flags & PARSE_ONE_WAY) {
+		count(x->service, EXCHANGE_ONE_WAY, 1);
+		if (f->line)
+			f->line->reading = 0;
+		else if (x->nr_begun)
+			__sync_fetch_and_sub(&x->nr_begun, 1);
+		else
+			x->revoked = 1; /* an earlier read began it */
+	} else if (f->line) {
+		if (pipeline_request_end(f->line, x->service, x->in.next - 1, flags))
+			f->over = FEED_LOST;
+	} else if (flags & PARSE_UPGRADE) {
+		f->over = FEED_SPLIT; /* only its answer tells whether requests and answers go on: it must be looked at */
+	}
+}
+
+/* What the grammar found, in terms of exchanges. */
+static __always_inline void request_did(struct feed *f, int did)
+{
+	struct exchange *x = f->x;
+
+	if (did == DID_BAD)
+		f->over = FEED_LOST;
+	else if (x->in.protocol == EXCHANGE_MULTIPLEX || x->in.protocol == EXCHANGE_UPGRADED)
+		f->over = FEED_LEFT;
+	else if (did == DID_END)
+		request_ended(f);
+	if (did == DID_UNSURE)
+		count(x->service, EXCHANGE_TLS_UNSURE, 1);
+	if (did == DID_UNSURE || did == DID_DATA)
+		x->nr_begun = 1; /* or more of one: records do not tell */
+}
+
+static long request_step(__u32 index, struct feed *f)
+{
+	struct parse *p = &f->x->in;
+	__u32 at = p->next - f->start;
+	int did = DID_MORE;
+
+	if (at >= f->size) {
+		/* Bytes before the first one were read past our hook. */
+		f->over = (__s32)at < 0 ? FEED_LOST : FEED_DONE;
+		return 1;
+	}
+	if (p->skip) {
+		if (feed_skip(f, p, at))
+			did = request_payload_end(p);
+	} else if (at - f->from >= f->held) {
+		f->from = at;
+		f->held = f->size - at < FEED_BYTES ? f->size - at : FEED_BYTES;
+		if (f->held > FEED_BYTES || bpf_dynptr_read(f->chunk.bytes, f->held, &f->skb, f->offset + at, 0))
+			did = DID_BAD;
+	} else if (p->rest) {
+		if (feed_skip_line(f, p, at - f->from))
+			did = request_line_end(p);
+	} else {
+		__u8 c = f->chunk.bytes[(at - f->from) & (FEED_BYTES - 1)];
+
+		if (p->step == STEP_START) {
+			enum request_first first = request_first_byte(p, c);
+
+			if (first == FIRST_MESSAGE && !request_begin(f))
+				return 1;
+			if (first == FIRST_NOTHING) {
+				p->next++;
+				return 0;
+			}
+		}
+		p->next++;
+		did = request_byte(p, c);
+	}
+	request_did(f, did);
+	return f->over != FEED_GOES_ON;
+}
+
+/* A second request is open, or an answer must be looked at: from here on the pipeline has them. */
+static __always_inline struct pipeline *become_pipelined(struct feed *f, struct sock *sk)
+{
+	struct pipeline *line = bpf_sk_storage_get(&pipelines, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct pipelined first = { .nr = 1 };
+	struct exchange_done done = {};
+	struct exchange *x = f->x;
+	__u32 written = bytes_tcp(sk)->write_seq;
+	bool over;
+
+	if (!line)
+		return NULL;
+	f->now = bpf_ktime_get_ns();
+	line->stamps.from = line->from = line->to = line->reading = line->answered_early = line->again_size = 0;
+	__builtin_memset(&line->out, 0, sizeof(line->out));
+	line->out.number = NO_NUMBER;
+	line->out.protocol = x->in.protocol;
+	line->out.next = written;
+
+	bpf_spin_lock(&x->lock);
+	first.arrival = x->begin;
+	first.read = x->first_read;
+	first.owed_from = x->owed_from;
+	over = x->begin && !f->open;
+	if (over)
+		take(x, x->last_write ? x->last_write : f->now, &done);
+	/* What waited unread: up to two chunks. */
+	line->stamps.to = !!x->arrival + !!x->arrival_last;
+	line->stamps.at[0].ns = x->arrival;
+	line->stamps.at[0].end = x->arrival_last ? x->seq_last : x->seq_stamped;
+	line->stamps.at[1].ns = x->arrival_last;
+	line->stamps.at[1].end = x->seq_stamped;
+	x->begin = x->arrival = x->arrival_last = x->swept_begin = 0;
+	x->pipelined = 1;
+	bpf_spin_unlock(&x->lock);
+
+	if (over)
+		book(&done, x->service, 1);
+	if (f->open) {
+		first.flags = x->in.ended;
+		pipeline_push(line, x->service, &first);
+	} else {
+		x->nr_begun = 0;
+		pipeline_request_begin(line, x->in.begin, f->now);
+		pipeline_request_end(line, x->service, x->in.next - 1, x->in.ended);
+	}
+	return line;
+}
+
+/* First sight of a connection. */
+static __always_inline void recognise_begin(struct exchange *x, const struct tcp_sock *tp)
+{
+	__u8 tries = x->in.tries;
+
+	__builtin_memset(&x->in, 0, sizeof(x->in));
+	x->in.next = tp->copied_seq;
+	x->in.number = NO_NUMBER;
+	x->in.protocol = EXCHANGE_NEW;
+	if (tp->rcv_nxt - (__u32)tp->bytes_received != tp->copied_seq) {
+		x->in.flags = PARSE_OLD;
+		x->in.tries = tries + 1;
+	}
+}
+
+static __always_inline bool is_followed(const struct exchange *x)
+{
+	return x->in.protocol >= EXCHANGE_HTTP1 || x->in.protocol <= EXCHANGE_NEW;
+}
+
+/* `size` bytes at copied_seq are about to be read, out of the skb that holds them. */
+static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
+{
+	struct sock *sk = skb->sk;
+	struct feed f = {};
+	struct tcp_sock *tp;
+	struct exchange *x;
+	__s64 offset;
+
+	if (!sk || !sk->sk_bpf_storage)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (!x || !is_followed(x) || lifecycle[SERVICE_INDEX(x->service)] != EXCHANGE_PER_REQUEST ||
+	    sk->sk_protocol != IPPROTO_TCP || x->owner == OWNER_FOREIGN || (x->owner == OWNER_UNKNOWN && !claim(x)))
+		return 0;
+	tp = bytes_tcp(sk);
+	offset = bytes_offset(skb, tp, size);
+	if (offset < 0)
+		return 0;
+	f.x = x;
+	f.start = tp->copied_seq;
+	f.size = size;
+	f.offset = offset;
+	f.open = x->begin && !x->last_write && tp->write_seq == x->write_seq;
+	/* Text that goes on for ever is no first line; on an old connection another read may begin with one. */
+	if (x->in.protocol == EXCHANGE_UNSEEN ||
+	    (x->in.protocol == EXCHANGE_NEW && x->in.flags & PARSE_OLD && x->in.kind != NEW_FRAMES && !f.open))
+		recognise_begin(x, tp);
+	f.was = x->in.protocol;
+	if (x->pipelined) {
+		f.line = bpf_sk_storage_get(&pipelines, sk, NULL, 0);
+		f.now = bpf_ktime_get_ns();
+	}
+	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &f.skb);
+	bpf_loop(FEED_MAX_STEPS, request_step, &f, 0);
+	if (f.over == FEED_SPLIT) {
+		f.line = become_pipelined(&f, sk);
+		f.over = f.line ? FEED_GOES_ON : FEED_LOST;
+		if (f.line)
+			bpf_loop(FEED_MAX_STEPS, request_step, &f, 0);
+	}
+	feed_over(&f);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * requests.h - where requests begin and end in what a client sends: HTTP/1, memcached (text and meta), RESP, TLS records;
+ * and which of them it is, by its first line.  Pure.
+ *
+ * A grammar has a function for each word (false: this cannot be the protocol) and one for each line.  Bodies are jumped
+ * over by their size, so what looks like a request in a body is none.
+ */
+#ifndef EBEE_REQUESTS_H
+#define EBEE_REQUESTS_H
+
+#include "frame.h"
+#include "parse.h"
+
+enum { REQUEST_MAX_PARTS = 1 << 20 };
+
+/* ---- HTTP/1 ------------------------------------------------------------------------------------------------------ */
+
+enum http_field { FIELD_OTHER, FIELD_LENGTH, FIELD_CODING };
+
+/* A word of a line of name and value. */
+static inline bool field_word(struct parse *p)
+{
+	if (!p->nr) {
+		p->kind = FIELD_OTHER;
+		if (IS_WORD(p, "content-length"))
+			p->kind = FIELD_LENGTH;
+		else if (IS_WORD(p, "transfer-encoding"))
+			p->kind = FIELD_CODING;
+		else if (IS_WORD(p, "upgrade"))
+			p->flags |= PARSE_UPGRADE;
+		else if (IS_WORD(p, "expect"))
+			p->flags |= PARSE_EXPECT;
+		p->rest = p->kind == FIELD_OTHER;
+	} else if (p->kind == FIELD_LENGTH) {
+		p->body = p->number;
+		p->flags |= PARSE_SIZED;
+		return p->number != NO_NUMBER;
+	} else if (p->kind == FIELD_CODING && IS_WORD(p, "chunked")) {
+		p->flags |= PARSE_CHUNKED;
+	}
+	return true;
+}
+
+/* Most names begin with another letter than those of interest. */
+static inline bool field_may_matter(__u8 c)
+{
+	c |= 0x20;
+	return c == 'c' || c == 't' || c == 'u' || c == 'e';
+}
+
+static inline struct parse_style http1_style(const struct parse *p)
+{
+	struct parse_style style = { .lower = p->step == STEP_FIELDS, .hex = p->step == STEP_CHUNK };
+
+	style.separator = style.hex ? ';' : style.lower ? (p->nr ? ',' : ':') : 0;
+	return style;
+}
+
+/* Of a chunk's line, or of what follows the last chunk. */
+static inline bool chunk_word(struct parse *p)
+{
+	p->rest = 1;
+	if (p->step == STEP_CHUNK)
+		p->body = p->number;
+	return p->step != STEP_CHUNK || p->number != NO_NUMBER;
+}
+
+/* The line with a chunk's size is over: its bytes and a line end come next. */
+static inline enum parse_did chunk_line(struct parse *p, bool empty)
+{
+	if (empty)
+		return DID_BAD;
+	if (!p->body)
+		p->step = STEP_TRAILER;
+	else
+		p->skip = p->body + 2;
+	return DID_MORE;
+}
+
+static inline void method_word(struct parse *p)
+{
+	if (IS_WORD(p, "HEAD"))
+		p->flags |= PARSE_NO_BODY;
+	if (IS_WORD(p, "CONNECT"))
+		p->flags |= PARSE_UPGRADE | PARSE_CONNECT;
+}
+
+static inline bool http1_word(struct parse *p)
+{
+	if (p->step == STEP_FIELDS)
+		return field_word(p);
+	if (p->step != STEP_FIRST)
+		return chunk_word(p);
+	method_word(p);
+	p->rest = 1;
+	return (__u8)(p->word - 'A') <= 'Z' - 'A';
+}
+
+static inline enum parse_did http1_line(struct parse *p, bool empty)
+{
+	if (p->step == STEP_CHUNK)
+		return chunk_line(p, empty);
+	if (p->step == STEP_FIRST) {
+		p->step = STEP_FIELDS;
+		return DID_MORE;
+	}
+	if (!empty)
+		return DID_MORE;
+	if (p->step == STEP_FIELDS && p->flags & PARSE_CHUNKED) {
+		p->step = STEP_CHUNK;
+		return DID_MORE;
+	}
+	if (p->step == STEP_FIELDS && p->body) {
+		p->skip = p->body;
+		p->step = STEP_BODY;
+		return DID_MORE;
+	}
+	return parse_end(p, DID_END);
+}
+
+/* ---- memcached --------------------------------------------------------------------------------------------------- */
+
+enum memcached_kind {
+	MEMCACHED_NONE,
+	MEMCACHED_KEYS,  /* nothing but keys follows */
+	MEMCACHED_STORE, /* the fifth word is the size of what follows the line */
+	MEMCACHED_WORDS, /* noreply may be among them */
+	MEMCACHED_META,  /* flags may be among them */
+	MEMCACHED_META_SET, /* and the third word is the size of what follows the line */
+	MEMCACHED_QUIT,  /* is not answered */
+};
+
+/* enum memcached_kind. */
+PARSE_FUNCTION int memcached_kind(const struct parse *p)
+{
+	if (!p)
+		return MEMCACHED_NONE;
+	if (IS_WORD(p, "get") || IS_WORD(p, "gets") || IS_WORD(p, "gat") || IS_WORD(p, "gats") || IS_WORD(p, "mn"))
+		return MEMCACHED_KEYS;
+	if (IS_WORD(p, "set") || IS_WORD(p, "add") || IS_WORD(p, "replace") || IS_WORD(p, "append") ||
+	    IS_WORD(p, "prepend") || IS_WORD(p, "cas"))
+		return MEMCACHED_STORE;
+	if (IS_WORD(p, "delete") || IS_WORD(p, "incr") || IS_WORD(p, "decr") || IS_WORD(p, "touch") ||
+	    IS_WORD(p, "flush_all") || IS_WORD(p, "verbosity") || IS_WORD(p, "version") || IS_WORD(p, "stats"))
+		return MEMCACHED_WORDS;
+	if (IS_WORD(p, "mg") || IS_WORD(p, "md") || IS_WORD(p, "ma") || IS_WORD(p, "me"))
+		return MEMCACHED_META;
+	if (IS_WORD(p, "ms"))
+		return MEMCACHED_META_SET;
+	return IS_WORD(p, "quit") || IS_WORD(p, "shutdown") ? MEMCACHED_QUIT : MEMCACHED_NONE;
+}
+
+static inline bool memcached_word(struct parse *p)
+{
+	if (!p->nr) {
+		p->kind = memcached_kind(p);
+		if (p->kind == MEMCACHED_NONE) /* it knows some that we do not; all are answered */
+			p->kind = MEMCACHED_WORDS;
+		if (p->kind == MEMCACHED_QUIT)
+			p->flags |= PARSE_ONE_WAY;
+		if (IS_WORD(p, "mn"))
+			p->flags |= PARSE_LAST;
+		p->rest = p->kind == MEMCACHED_KEYS;
+		return (__u8)(p->word - 'a') <= 'z' - 'a';
+	}
+	if ((p->kind == MEMCACHED_STORE && p->nr == 4) || (p->kind == MEMCACHED_META_SET && p->nr == 2)) {
+		p->body = p->number;
+	} else if (p->kind == MEMCACHED_META || p->kind == MEMCACHED_META_SET) {
+		if (p->nr > 1 && IS_WORD(p, "q"))
+			p->flags |= PARSE_ONE_WAY;
+	} else if (IS_WORD(p, "noreply")) {
+		p->flags |= PARSE_ONE_WAY;
+	}
+	return true;
+}
+
+static inline enum parse_did memcached_line(struct parse *p)
+{
+	bool store = p->kind == MEMCACHED_STORE, sized = store || p->kind == MEMCACHED_META_SET;
+
+	/* Without a good size the command is refused, and nothing belongs to it but its line. */
+	if (!sized || p->body == NO_NUMBER || p->nr < (store ? 4 : 2))
+		return parse_end(p, DID_END);
+	p->skip = p->body + 2;
+	p->step = STEP_BODY;
+	return DID_MORE;
+}
+
+/* ---- RESP -------------------------------------------------------------------------------------------------------- */
+
+static inline bool resp_word(struct parse *p)
+{
+	if (p->nr)
+		return true;
+	if (p->step == STEP_NAME) {
+		/* From here on it is told things, rather than answered. */
+		if (IS_WORD(p, "subscribe") || IS_WORD(p, "psubscribe") || IS_WORD(p, "ssubscribe") || IS_WORD(p, "monitor"))
+			p->protocol = EXCHANGE_UPGRADED;
+		return true;
+	}
+	p->body = p->number;
+	if (p->step == STEP_PART)
+		return (__u8)p->word == '$' && p->number != NO_NUMBER;
+	if ((__u8)p->word != '*') { /* a command in words */
+		p->rest = 1;
+		return true;
+	}
+	p->left = p->number;
+	return p->number && p->number <= REQUEST_MAX_PARTS;
+}
+
+/* One part is over. */
+static inline enum parse_did resp_part_end(struct parse *p)
+{
+	p->step = STEP_PART;
+	return --p->left ? DID_MORE : parse_end(p, DID_END);
+}
+
+static inline enum parse_did resp_line(struct parse *p, bool empty)
+{
+	if (p->step == STEP_NAME)
+		return resp_part_end(p);
+	if (p->step == STEP_PART) {
+		if (empty)
+			return DID_BAD;
+		if (p->kind && p->body && p->body <= 16)
+			p->step = STEP_NAME;
+		else
+			p->skip = p->body + 2;
+		p->kind = 0;
+		return DID_MORE;
+	}
+	if (!p->left)
+		return parse_end(p, DID_END);
+	p->kind = 1; /* the name is next */
+	p->step = STEP_PART;
+	return DID_MORE;
+}
+
+/* ---- TLS --------------------------------------------------------------------------------------------------------- */
+
+/* RFC 8446, section 5.1. */
+enum {
+	TLS_CHANGE_CIPHER = 20,
+	TLS_HANDSHAKE = 22,
+	TLS_DATA = 23,
+	TLS_LAST_TYPE = 24,
+	TLS_HEADER_SIZE = 5,
+	TLS_LARGEST = 16384 + 2048,
+	TLS_CLIENT_HELLO = 1,
+	TLS_FINISHED_SHA256 = 4 + 32 + 1 + 16, /* handshake header, hash, type, tag: a record of its own */
+	TLS_FINISHED_SHA384 = 4 + 48 + 1 + 16,
+	TLS_CLOSE_NOTIFY = 2 + 1 + 16,
+	TLS_MAX_UNSURE = 2, /* data records left out before we give up waiting for the end of the handshake */
+};
+
+/*
+ * A record of the client's.  `first`: of a handshake record, the first byte of its contents.
+ *
+ * TLS 1.3 hides its handshake in data records, and the client's part ends with Finished, whose size is known.  Until 1.2 it
+ * is open, and its last record, the first one enciphered, is a handshake record after the change of cipher.  (In 1.3 only
+ * a second ClientHello can be that.)  So the client's side alone tells when the handshake is over.
+ */
+static inline enum parse_did tls_record(struct parse *p, __u8 type, __u32 size, __u8 first)
+{
+	enum parse_did did = DID_DATA;
+
+	if (type == TLS_CHANGE_CIPHER)
+		p->flags |= PARSE_CIPHER;
+	else if (type == TLS_HANDSHAKE && p->flags & PARSE_CIPHER && !(first == TLS_CLIENT_HELLO && size > 64))
+		p->flags |= PARSE_TLS12;
+	if (type != TLS_DATA)
+		return DID_MORE;
+	if (!(p->flags & (PARSE_DATA | PARSE_TLS12))) {
+		if (size == TLS_FINISHED_SHA256 || size == TLS_FINISHED_SHA384) {
+			p->flags |= PARSE_DATA;
+			return DID_MORE;
+		}
+		if (p->left++ < TLS_MAX_UNSURE)
+			return DID_MORE;
+		did = DID_UNSURE;
+	}
+	p->flags |= PARSE_DATA;
+	return size == TLS_CLOSE_NOTIFY && !(p->flags & PARSE_TLS12) ? DID_MORE : did;
+}
+
+static inline enum parse_did tls_byte(struct parse *p, __u8 c)
+{
+	__u8 type, first = c;
+	__u32 size;
+
+	if (p->length < TLS_HEADER_SIZE) {
+		p->word |= (__u64)c << 8 * p->length;
+		if (++p->length < TLS_HEADER_SIZE)
+			return DID_MORE;
+		first = 0;
+	}
+	type = p->word;
+	size = (p->word >> 24 & 0xff) << 8 | (p->word >> 32 & 0xff);
+	if (type < TLS_CHANGE_CIPHER || type > TLS_LAST_TYPE || (__u8)(p->word >> 8) != 3 || size > TLS_LARGEST)
+		return DID_BAD;
+	if (type == TLS_HANDSHAKE && size && p->length++ == TLS_HEADER_SIZE)
+		return DID_MORE; /* one byte more */
+	p->skip = p->length > TLS_HEADER_SIZE ? size - 1 : size;
+	p->word = 0;
+	p->length = 0;
+	return tls_record(p, type, size, first);
+}
+
+/* ---- which is it ------------------------------------------------------------------------------------------------- */
+
+enum { FRAMES_SURE = 4 };
+
+/* Nine bytes of a connection that we did not see begin: HTTP/2 when four frames in a row are, one of them a request's. */
+static inline enum parse_did frames_byte(struct parse *p, __u8 c)
+{
+	__u8 header[FRAME_HEADER_SIZE];
+	struct frame frame;
+
+	if (p->length < 8)
+		p->word |= (__u64)c << 8 * p->length;
+	if (++p->length < FRAME_HEADER_SIZE)
+		return DID_MORE;
+	for (int i = 0; i < 8; i++)
+		header[i] = p->word >> 8 * i;
+	header[8] = c;
+	frame = frame_of(header);
+	if (!may_be_frame(&frame))
+		return DID_BAD;
+	if (frame.type == FRAME_HEADERS && frame.stream & 1)
+		p->flags |= PARSE_SIZED;
+	p->skip = frame.length;
+	p->word = 0;
+	p->length = 0;
+	if (++p->left >= FRAMES_SURE && p->flags & PARSE_SIZED)
+		p->protocol = EXCHANGE_MULTIPLEX;
+	return DID_MORE;
+}
+
+static inline bool is_method(const struct parse *p)
+{
+	__u64 word = p->word;
+
+	if (p->length < 3 || p->length > 18)
+		return false;
+	for (int i = 0; i < 8; i++, word >>= 8)
+		if (word && (__u8)(word - 'A') > 'Z' - 'A' && (__u8)word != '-')
+			return false;
+	return true;
+}
+
+static inline bool new_word(struct parse *p)
+{
+	if (p->nr || (__u8)p->word == '*')
+		return true;
+	if (memcached_kind(p) != MEMCACHED_NONE) {
+		p->protocol = EXCHANGE_MEMCACHED;
+		return memcached_word(p);
+	}
+	p->kind = NEW_HTTP;
+	method_word(p);
+	if (IS_WORD(p, "PRI"))
+		p->flags |= PARSE_LAST;
+	return is_method(p);
+}
+
+static inline enum parse_did new_line(struct parse *p)
+{
+	if (!p->nr && (__u8)p->word == '*') {
+		p->protocol = EXCHANGE_RESP;
+		return resp_word(p) ? resp_line(p, false) : DID_BAD;
+	}
+	if (p->kind != NEW_HTTP)
+		return DID_BAD;
+	if (p->flags & PARSE_LAST && IS_WORD(p, "HTTP/2.0")) {
+		p->protocol = EXCHANGE_MULTIPLEX;
+		return DID_MORE;
+	}
+	p->protocol = EXCHANGE_HTTP1;
+	p->step = STEP_FIELDS;
+	return IS_WORD(p, "HTTP/1.1") || IS_WORD(p, "HTTP/1.0") ? DID_MORE : DID_BAD;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+/* false: this cannot be the protocol. */
+PARSE_FUNCTION int request_word(struct parse *p)
+{
+	if (!p)
+		return false;
+	switch (p->protocol) {
+	case EXCHANGE_HTTP1:
+		return http1_word(p);
+	case EXCHANGE_MEMCACHED:
+		return memcached_word(p);
+	case EXCHANGE_RESP:
+		return resp_word(p);
+	default:
+		return new_word(p);
+	}
+}
+
+static inline enum parse_did request_line(struct parse *p, bool empty)
+{
+	switch (p->protocol) {
+	case EXCHANGE_HTTP1:
+		return http1_line(p, empty);
+	case EXCHANGE_MEMCACHED:
+		return memcached_line(p);
+	case EXCHANGE_RESP:
+		return resp_line(p, empty);
+	case EXCHANGE_UPGRADED:
+		return DID_MORE;
+	default:
+		return new_line(p);
+	}
+}
+
+/* The line whose last word is in hand is over.  Returns enum parse_did. */
+PARSE_FUNCTION int request_line_end(struct parse *p)
+{
+	bool empty, good = true;
+	enum parse_did did;
+
+	if (!p)
+		return DID_BAD;
+	empty = !p->nr && !p->length && !p->rest;
+	if (p->length && !p->rest)
+		good = request_word(p);
+	did = good ? request_line(p, empty) : DID_BAD;
+	parse_next_line(p);
+	return did;
+}
+
+/* A payload has been jumped over. */
+PARSE_FUNCTION int request_payload_end(struct parse *p)
+{
+	if (!p)
+		return DID_BAD;
+	if (p->step == STEP_BODY)
+		return parse_end(p, DID_END);
+	return p->step == STEP_PART ? resp_part_end(p) : DID_MORE;
+}
+
+enum request_first { FIRST_NOTHING, FIRST_RECORD, FIRST_MESSAGE };
+
+/* The first byte after a message, or of all: white space, a record's, or a message begins with it. */
+static inline enum request_first request_first_byte(struct parse *p, __u8 c)
+{
+	if (p->protocol != EXCHANGE_NEW)
+		return c == '\r' || c == '\n' || c == ' ' ? FIRST_NOTHING : FIRST_MESSAGE;
+	if (c == TLS_HANDSHAKE || (c == TLS_DATA && p->flags & PARSE_OLD)) {
+		p->protocol = EXCHANGE_TLS;
+		p->flags = p->flags & PARSE_OLD ? PARSE_DATA | PARSE_OLD : 0;
+	} else if (!c && p->flags & PARSE_OLD) {
+		p->kind = NEW_FRAMES;
+	} else {
+		return FIRST_MESSAGE;
+	}
+	p->step = STEP_FIRST;
+	return FIRST_RECORD;
+}
+
+/* One byte, of a message or record that has begun. */
+PARSE_FUNCTION int request_byte(struct parse *p, __u8 c)
+{
+	struct parse_style style = {};
+	enum parse_event event;
+
+	if (!p)
+		return DID_BAD;
+	if (p->protocol == EXCHANGE_TLS)
+		return tls_byte(p, c);
+	if (p->protocol == EXCHANGE_NEW) {
+		if (p->kind == NEW_FRAMES)
+			return frames_byte(p, c);
+		if ((c < ' ' && c != '\r' && c != '\n' && c != '\t') || c > '~')
+			return DID_BAD;
+	}
+	if (p->protocol == EXCHANGE_HTTP1) {
+		if (!p->nr && !p->length && p->step == STEP_FIELDS && c != '\r' && c != '\n' && !field_may_matter(c)) {
+			p->rest = 1;
+			return DID_MORE;
+		}
+		style = http1_style(p);
+	} else {
+		style.typed = p->protocol != EXCHANGE_MEMCACHED;
+		style.lower = p->step == STEP_NAME;
+	}
+	event = parse_byte(p, c, &style);
+	if (event == EVENT_LINE)
+		return request_line_end(p);
+	if (event == EVENT_WORD) {
+		int good = request_word(p);
+
+		parse_next_word(p);
+		return good ? DID_MORE : DID_BAD;
+	}
+	return DID_MORE;
+}
+
+#endif
