@@ -87,7 +87,7 @@ int BPF_PROG(offer_tp, const struct sock *sk, const struct msghdr *msg, const st
 SEC("fentry/tcp_sendmsg")
 int BPF_PROG(send_entry_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
-	return size >= EXCHANGE_LARGE_SEND ? on_send_entry(sk) : 0;
+	return may_wait(sk, size) ? on_send_entry(sk) : 0;
 }
 
 /* ---- which sockets ----------------------------------------------------------------------------------------------- */

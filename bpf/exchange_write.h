@@ -9,6 +9,12 @@
 #include "exchange_find.h"
 #include "answers.h"
 
+/* A send that finds room for all of it is not worth a note. */
+static __always_inline bool may_wait(const struct sock *sk, __u64 offered)
+{
+	return offered >= EXCHANGE_LARGE_SEND || sk->sk_wmem_queued + 2 * (__s64)offered >= sk->sk_sndbuf;
+}
+
 static __always_inline int on_send_entry(struct sock *sk)
 {
 	struct task_struct *task;
@@ -153,7 +159,7 @@ static __always_inline int on_offer(struct sock *sk, const struct msghdr *msg, _
 
 	if (!sk->sk_bpf_storage)
 		return 0;
-	if (offered >= EXCHANGE_LARGE_SEND)
+	if (may_wait(sk, offered))
 		on_send_entry(sk);
 	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
 	if (!x || !x->pipelined)

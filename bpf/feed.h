@@ -82,6 +82,7 @@ static __always_inline bool feed_skip_line(const struct feed *f, struct parse *p
 /* No protocol of ours, or not any more. */
 static __always_inline void become_opaque(struct exchange *x, struct pipeline *line)
 {
+	x->nr_begun = 0;
 	if (!line && x->in.protocol <= EXCHANGE_NEW && x->in.flags & PARSE_OLD && x->in.tries < 3) {
 		x->in.protocol = EXCHANGE_UNSEEN; /* the next read may begin with a request */
 		return;

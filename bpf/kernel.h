@@ -65,6 +65,8 @@ struct sock {
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
 	__u16 sk_protocol;
+	int sk_sndbuf;
+	int sk_wmem_queued;
 	atomic_t sk_drops;
 };
 

@@ -31,7 +31,7 @@ struct exchange {
 	__u64 swept_begin, swept_end, swept_blocked_ns;
 	__u64 blocked_since, blocked_ns;
 	__u32 buffered;    /* nonzero: much of the answer was not delivered at the last write */
-	__u64 send_since;  /* a large send is under way since */
+	__u64 send_since;  /* a send that may wait is under way since */
 	__u64 send_sleeps; /* nvcsw of its thread then */
 	/* What the first bytes said, and every read since: see recognise.h. */
 	__u32 nr_begun;    /* requests that began in what was read; taken by the read's end */
