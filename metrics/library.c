@@ -374,6 +374,11 @@ int library_attach(struct library *l, char *error, size_t error_size)
 	return -ENOTSUP;
 }
 
+bool library_is_attached(const struct library *l, unsigned int service)
+{
+	return l->attached & bit(service);
+}
+
 bool library_is_waiting(const struct library *l)
 {
 	return l->services & ~l->attached;

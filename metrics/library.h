@@ -39,6 +39,7 @@ void library_remove(struct library *l, unsigned int service);
  * has the symbols; -EPERM: no right to place probes.  Then `error` has one line that names the file.
  */
 int library_attach(struct library *l, char *error, size_t error_size);
+bool library_is_attached(const struct library *l, unsigned int service); /* it has a probe */
 /* Some service has no probe yet: its library may be loaded later. */
 bool library_is_waiting(const struct library *l);
 

@@ -185,6 +185,23 @@ static bool is_out_of_reach(const struct ebee *e, unsigned int service, enum ebe
 	return table[lifecycle].sockets == EXCHANGE_BY_LIBRARY && !e->skel->bss->by_process[service];
 }
 
+/* To what was chosen.  What cannot be had is found out before anything in flight is forgotten. */
+static int change(struct ebee *e, unsigned int service, enum ebee_lifecycle to)
+{
+	const struct ebee_library *row = table[to].row;
+	int err;
+
+	if (is_out_of_reach(e, service, to)) {
+		snprintf(e->error, sizeof(e->error), "it is known by its port alone, and that needs its processes");
+		return -ESRCH;
+	}
+	err = row ? lifecycle_try_library(e, service, row) : 0;
+	if (err)
+		return err;
+	err = use_anew(e, service, to, row);
+	return row && err == -ENOTSUP ? 0 : err; /* it is another service that has not its library */
+}
+
 /* What was chosen is used, or else what every choice begins with, and why is written down. */
 static int follow(struct ebee *e, unsigned int service)
 {
@@ -192,12 +209,8 @@ static int follow(struct ebee *e, unsigned int service)
 	enum ebee_lifecycle wanted = l->choose.in_use;
 	int err;
 
-	if (is_out_of_reach(e, service, wanted)) {
-		snprintf(e->error, sizeof(e->error), "it is known by its port alone, and that needs its processes");
-		err = -ESRCH;
-	} else {
-		err = use_anew(e, service, wanted, table[wanted].row);
-	}
+	e->error[0] = '\0';
+	err = change(e, service, wanted);
 	if (!err) {
 		snprintf(l->reason, sizeof(l->reason), "%s", l->choose.reason);
 		return 0;

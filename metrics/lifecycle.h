@@ -47,6 +47,8 @@ bool lifecycle_chooses(enum ebee_lifecycle asked);
 int lifecycle_load_choices(struct ebee *e, enum ebee_lifecycle asked);
 /* The service is measured so from here on; row: by this library. */
 int lifecycle_enter(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecycle, const struct ebee_library *row);
+/* Whether its processes have the library: 0, or as ebee_seed.  Changes nothing. */
+int lifecycle_try_library(struct ebee *e, unsigned int service, const struct ebee_library *row);
 /* What it was measured by, it is no more; programs that no service needs go. */
 void lifecycle_exit(struct ebee *e, unsigned int service);
 void lifecycle_unload(struct ebee *e);

@@ -85,6 +85,23 @@ int lifecycle_enter(struct ebee *e, unsigned int service, enum ebee_lifecycle li
 	return err;
 }
 
+int lifecycle_try_library(struct ebee *e, unsigned int service, const struct ebee_library *row)
+{
+	struct library *library;
+	int err = load_library(e, row, &library);
+
+	if (err)
+		return err;
+	library_add(library, service);
+	err = library_attach(library, e->error, sizeof(e->error));
+	if (library_is_attached(library, service))
+		err = 0; /* it is another service that has it not */
+	else if (!err)
+		err = -ESRCH; /* no process */
+	library_remove(library, service);
+	return err;
+}
+
 static bool wants_library(const struct lifecycle *l, const struct ebee_library *row)
 {
 	return l->row == row || (lifecycle_chooses(l->asked) && row == &ebee_library_grpc);
