@@ -3,7 +3,8 @@
  * snapshot.c - what one look at all services costs: windows over mapped cells against one batch look-up of the same map.
  * Glue.  The cells are filled here, not by programs: requests of 0.1 to some milliseconds after a wait of some 20 us.
  *
- * Prints CPU time in ns, medians over interleaved pairs; every service has had requests since the last look.
+ * Prints CPU time in ns, medians over interleaved pairs, in which every service has had requests since the last look; and once
+ * more when none has had any.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -75,7 +76,8 @@ static int look_up(struct bench *b, double *ret_ns)
 	return nr == b->nr_cells ? 0 : -EIO;
 }
 
-static int advance(struct bench *b, double *ret_ns)
+/* -EIO: the windows do not hold `nr_per_service` requests each. */
+static int advance(struct bench *b, unsigned int nr_per_service, double *ret_ns)
 {
 	uint64_t start = cpu_ns(), nr = 0;
 
@@ -84,7 +86,7 @@ static int advance(struct bench *b, double *ret_ns)
 	*ret_ns = (double)(cpu_ns() - start);
 	for (unsigned int i = 0; i < NR_SERVICES; i++)
 		nr += window_count(&b->windows[i], EXCHANGE_OWED);
-	return nr == NR_SERVICES * NR_PER_WINDOW ? 0 : -EIO;
+	return nr == NR_SERVICES * nr_per_service ? 0 : -EIO;
 }
 
 static double octaves_per_histogram(const struct bench *b)
@@ -99,7 +101,7 @@ static double octaves_per_histogram(const struct bench *b)
 
 static int measure(unsigned int nr_slots, unsigned int nr_pairs)
 {
-	double looked_up[MAX_PAIRS], advanced[MAX_PAIRS];
+	double looked_up[MAX_PAIRS], advanced[MAX_PAIRS], idle[MAX_PAIRS];
 	struct bench b;
 	char name[64];
 	int err = open_bench(&b, nr_slots);
@@ -108,14 +110,18 @@ static int measure(unsigned int nr_slots, unsigned int nr_pairs)
 		bool first = pair % 2;
 
 		add_requests(&b, NR_PER_WINDOW);
-		err = first ? look_up(&b, &looked_up[pair]) : advance(&b, &advanced[pair]);
+		err = first ? look_up(&b, &looked_up[pair]) : advance(&b, NR_PER_WINDOW, &advanced[pair]);
 		if (!err)
-			err = first ? advance(&b, &advanced[pair]) : look_up(&b, &looked_up[pair]);
+			err = first ? advance(&b, NR_PER_WINDOW, &advanced[pair]) : look_up(&b, &looked_up[pair]);
+		if (!err)
+			err = advance(&b, 0, &idle[pair]);
 	}
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "snapshot_%u_slots_ns", nr_slots);
 	report(name, median(advanced, nr_pairs));
+	snprintf(name, sizeof(name), "snapshot_idle_%u_slots_ns", nr_slots);
+	report(name, median(idle, nr_pairs));
 	snprintf(name, sizeof(name), "batch_look_up_%u_slots_ns", nr_slots);
 	report(name, median(looked_up, nr_pairs));
 	snprintf(name, sizeof(name), "octaves_per_histogram_%u_slots", nr_slots);
