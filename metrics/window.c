@@ -12,8 +12,9 @@ enum { NR_HEAD = offsetof(struct exchange_cell, octaves) / sizeof(uint64_t) };
 /*
  * A cell is read while programs write it.  Each counter is one aligned load, or an aligned part of a wider one, so every
  * count is right or one window late; a request whose four histograms straddle the reading is whole again in the next
- * window.  Programs mark the octave, count in its bucket and announce the sample, in this order; we read in the opposite one,
- * so while nothing is announced there is nothing that could not wait for the next window, and what is announced is there.
+ * window.  Programs mark the octave, count in its bucket and announce the sample, in this order; we read in the opposite
+ * one, so while nothing is announced there is nothing that could not wait for the next window, and what is announced is
+ * there.
  *
  * A sample of an earlier window that was amended in this one leaves its old bucket: no count here is negative.
  */

@@ -17,8 +17,8 @@ struct window {
 /* Starts at the cells as they are. */
 void window_start(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
 /*
- * Ends the window and starts the next.  Counters wrap; a window of less than 2^31 requests is right all the same.  Reads the
- * counters, and if any of them changed, the octaves that are marked; nothing else.
+ * Ends the window and starts the next.  Counters wrap; a window of less than 2^31 requests is right all the same.  Reads
+ * the counters, and if any of them changed, the octaves that are marked; nothing else.
  */
 void window_advance(struct window *w, const struct exchange_cell *cells, unsigned int nr_slots);
 
@@ -31,7 +31,7 @@ uint64_t window_mean(const struct window *w, enum exchange_hist which);
 /* Values whose bucket's midpoint is over ns. */
 uint64_t window_count_over(const struct window *w, enum exchange_hist which, uint64_t ns);
 
-/* What the kernel programs do with a value, EXCHANGE_OWED last, for cells that none of them writes: of a simulated service. */
+/* What the kernel programs do with a value, EXCHANGE_OWED last; for cells that none of them writes, of a simulation. */
 static inline void window_book(struct exchange_cell *cell, enum exchange_hist which, uint64_t ns)
 {
 	unsigned int bucket = hist_index(ns);

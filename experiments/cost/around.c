@@ -24,7 +24,7 @@ static const char usage[] =
 	"Runs COMMAND and writes, as lines of tab-separated fields:\n"
 	"  elapsed_ns  N\n"
 	"  cpu_ns      PID N                        for each --cpu: CPU time of its threads\n"
-	"  program     NAME RUNS NS NS_EMPTY        for each kernel program of --programs: time of a run, and of an empty one\n"
+	"  program     NAME RUNS NS NS_EMPTY        for each kernel program of --programs: of a run, and of an empty one\n"
 	"  net_ns      N                            all runs of all programs, less those of the empty ones\n"
 	"Exits with COMMAND's status, or 3 when nothing could be measured.\n";
 
@@ -76,7 +76,8 @@ static int attach_empty(const struct btf *btf, const struct bpf_prog_info *info,
 	const struct btf_type *type = info->attach_btf_id ? btf__type_by_id(btf, info->attach_btf_id) : NULL;
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .attach_btf_id = info->attach_btf_id);
 
-	if (!type || info->type != BPF_PROG_TYPE_TRACING || !strncmp(btf__name_by_offset(btf, type->name_off), "bpf_iter_", 9))
+	if (!type || info->type != BPF_PROG_TYPE_TRACING ||
+	    !strncmp(btf__name_by_offset(btf, type->name_off), "bpf_iter_", 9))
 		return -ENOTSUP;
 	opts.expected_attach_type = btf_is_typedef(type) ? BPF_TRACE_RAW_TP : BPF_TRACE_FENTRY;
 	h->empty_fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "empty", "GPL", body, sizeof(body) / sizeof(body[0]), &opts);

@@ -26,8 +26,8 @@ static int look(struct ebee *e, struct ebee_window *w)
 	for (int i = 0; !err && info.nr_completed && i < 3; i++)
 		err = ebee_window_percentile(w, EBEE_OWED, permilles[i], &ns[i]);
 	if (!err)
-		printf("%" PRIu64 " requests  p50 %" PRIu64 "  p95 %" PRIu64 "  p99 %" PRIu64 " ns\n", info.nr_completed, ns[0], ns[1],
-		       ns[2]);
+		printf("%" PRIu64 " requests  p50 %" PRIu64 "  p95 %" PRIu64 "  p99 %" PRIu64 " ns\n", info.nr_completed,
+		       ns[0], ns[1], ns[2]);
 	return err;
 }
 

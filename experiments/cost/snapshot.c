@@ -3,8 +3,8 @@
  * snapshot.c - what one look at all services costs: windows over mapped cells against one batch look-up of the same map.
  * Glue.  The cells are filled here, not by programs: requests of 0.1 to some milliseconds after a wait of some 20 us.
  *
- * Prints CPU time in ns, medians over interleaved pairs, in which every service has had requests since the last look; and once
- * more when none has had any.
+ * Prints CPU time in ns, medians over interleaved pairs, in which every service has had requests since the last look; and
+ * once more when none has had any.
  */
 #include <errno.h>
 #include <stdbool.h>

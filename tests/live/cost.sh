@@ -34,12 +34,15 @@ reader=$!
 own $reader
 until grep -q watching "$scratch/reader.log" || ! kill -0 $reader 2>/dev/null; do sleep 0.05; done
 tap_is "$("$cost/bystander" files $reader)" 'program_runs_per_file_operation	0' 'no program runs when files are read and written'
-tap_try 'a ping-pong is counted' "$cost/around" --out "$scratch/around" --programs $reader --cpu $partner -- \
+tap_try 'a ping-pong is counted' \
+	"$cost/around" --out "$scratch/around" --programs $reader --cpu $partner -- \
 	"$cost/bystander" ping "$(cat "$scratch/port")" 2000
 tap_is "$(awk '$1 == "program" && $2 ~ /^(read|write)_/ { n += $3 >= 4000 } END { print n }' "$scratch/around")" 2 \
 	'each end of it ran the programs for reads and writes'
-tap_is "$(awk '$1 == "net_ns" { print ($NF > 0) ? "some" : $NF }' "$scratch/around")" some 'and that took time beyond empty programs'
-tap_is "$(awk '$1 == "cpu_ns" { print ($NF > 0) ? "some" : $NF }' "$scratch/around")" some 'as the process itself did'
+tap_is "$(awk '$1 == "net_ns" { print ($NF > 0) ? "some" : $NF }' "$scratch/around")" some \
+	'and that took time beyond empty programs'
+tap_is "$(awk '$1 == "cpu_ns" { print ($NF > 0) ? "some" : $NF }' "$scratch/around")" some \
+	'as the process itself did'
 end $reader
 end $partner
 tap_done
