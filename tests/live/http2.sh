@@ -29,6 +29,11 @@ can_watch() {
 	grep -q 'this kernel has no' "$scratch/$2.errors" && tap_skip_all "$(cat "$scratch/$2.errors")"
 }
 
+# The windows' sum
+requests_so_far() {
+	sed -n 's/.*"requests":\([0-9]*\).*/\1/p' "$scratch/$1.observe" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
 # search NAME PORT ARG...: hotel-search under parties-load.
 search() {
 	local name=$1 port=$2 server i value
@@ -72,7 +77,28 @@ if command -v nghttpd >/dev/null && command -v h2load >/dev/null; then
 		'nghttpd: the client completed 20000 requests'
 	tap_is "$(field requests "$scratch/nghttpd.observe")" 20000 'nghttpd: the kernel counted 20000 requests'
 	nothing_lost nghttpd
+
+	# Not told what it speaks: found out from one client, said, and right for the next.
+	nghttpd --no-tls -a 127.0.0.1 -d "$scratch/www" 21613 >"$scratch/nghttpd" 2>&1 &
+	server=$!
+	own $server
+	wait_for_port 21613
+	watch 21613 auto --lifecycle auto
+	for i in $(seq 50); do
+		h2load -n 100 -c 2 -m 8 -t 1 http://127.0.0.1:21613/index.html >/dev/null 2>&1
+		tail -n 1 "$scratch/auto.observe" | grep -q '"lifecycle":"http2"' && break
+		sleep 0.1
+	done
+	sleep 0.5
+	before=$(requests_so_far auto)
+	h2load -n 5000 -c 4 -m 32 -t 1 http://127.0.0.1:21613/index.html >/dev/null 2>&1
+	sleep 0.5
+	tap_is $(($(requests_so_far auto) - before)) 5000 'auto: the kernel counted 5000 requests once it knew'
+	watched auto
+	end $server
+	tail -n 1 "$scratch/auto.observe" | grep -q '"lifecycle_reason":"its connections are HTTP/2'
+	tap_ok $? 'auto: it says why'
 else
-	tap_skip nghttpd 'nghttpd and h2load are not installed'
+	tap_skip 'nghttpd and auto' 'nghttpd and h2load are not installed'
 fi
 tap_done
