@@ -46,10 +46,10 @@ static long reply_step(__u32 index, struct feed *f)
 				did = DID_BAD;
 		} else {
 			size = (f->pieces.to < f->size ? f->pieces.to : f->size) - at;
-			size = size < FEED_BYTES ? size : FEED_BYTES;
+			size = size < PARSE_CHUNK ? size : PARSE_CHUNK;
 			f->from = at;
 			f->held = size;
-			if (size > FEED_BYTES ||
+			if (size > PARSE_CHUNK ||
 			    bpf_probe_read_user(f->chunk.bytes, size, (void *)(f->pieces.base + (at - f->pieces.from)))) {
 				f->held = 0;
 				f->over = FEED_AGAIN;
@@ -64,7 +64,7 @@ static long reply_step(__u32 index, struct feed *f)
 			f->line->answer_begin = f->now;
 		}
 		p->next++;
-		did = reply_byte(p, f->chunk.bytes[(at - f->from) & (FEED_BYTES - 1)]);
+		did = reply_byte(p, f->chunk.bytes[(at - f->from) & (PARSE_CHUNK - 1)]);
 	}
 	reply_did(f, did);
 	return f->over != FEED_GOES_ON;

@@ -176,11 +176,12 @@ static __always_inline bool go_on(struct exchange *x, __u64 last, struct exchang
 		x->revoked = 0;
 	}
 	/* What was written so far was an interim answer: the body was waited for. */
-	if (x->in.protocol == EXCHANGE_HTTP1 && x->in.flags & PARSE_EXPECT && (x->last_write || x->swept_begin)) {
+	if (x->in.protocol == EXCHANGE_HTTP1 && (x->in.flags | x->in.ended) & PARSE_EXPECT && (x->last_write || x->swept_begin)) {
 		amended = !x->begin;
 		if (amended)
 			reopen(x, booked);
 		x->in.flags &= ~PARSE_EXPECT;
+		x->in.ended &= ~PARSE_EXPECT;
 		x->first_write = x->last_write = 0;
 	}
 	if (x->begin && !x->last_write)

@@ -8,7 +8,7 @@
 #include "bytes.h"
 #include "pipeline.h"
 
-enum { FEED_BYTES = 64, FEED_MAX_STEPS = 16384 };
+enum { FEED_MAX_STEPS = 16384 };
 
 enum feed_over {
 	FEED_GOES_ON,
@@ -17,13 +17,6 @@ enum feed_over {
 	FEED_LOST,  /* this cannot be the protocol */
 	FEED_AGAIN, /* memory is not there yet */
 	FEED_LEFT,  /* the connection is not to be followed any more: see its protocol */
-};
-
-struct chunk {
-	union {
-		__u8 bytes[FEED_BYTES];
-		__u64 words[FEED_BYTES / 8];
-	};
 };
 
 struct feed {
@@ -51,28 +44,10 @@ static __always_inline bool feed_skip(const struct feed *f, struct parse *p, __u
 	return !p->skip;
 }
 
-/* Where the first newline is at or after `at`, or FEED_BYTES.  Bytes before `at` in its word are made to be none. */
-__noinline int chunk_newline(const struct chunk *chunk, __u32 at)
-{
-	__u64 hide = (1ULL << 8 * (at & 7)) - 1, found;
-	__u32 i, byte;
-
-	if (!chunk)
-		return FEED_BYTES;
-	for (i = at >> 3; i < FEED_BYTES / 8; i++) {
-		found = parse_newlines(chunk->words[i] | hide);
-		hide = 0;
-		for (byte = 0; found && byte < 8; byte++, found >>= 8)
-			if (found & 0x80)
-				return 8 * i + byte;
-	}
-	return FEED_BYTES;
-}
-
 /* The rest of a line: to its end (true), or to the end of what is at hand. */
 static __always_inline bool feed_skip_line(const struct feed *f, struct parse *p, __u32 at)
 {
-	__u32 newline = chunk_newline(&f->chunk, at);
+	__u32 newline = parse_newline(&f->chunk, at);
 	bool ended = newline < f->held;
 
 	p->next += (ended ? newline + 1 : f->held) - at;

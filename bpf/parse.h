@@ -181,4 +181,31 @@ static inline __u64 parse_newlines(__u64 eight)
 	return (x - 0x0101010101010101ULL) & ~x & 0x8080808080808080ULL;
 }
 
+/* What is looked at in one go. */
+enum { PARSE_CHUNK = 64 };
+struct chunk {
+	union {
+		__u8 bytes[PARSE_CHUNK];
+		__u64 words[PARSE_CHUNK / 8];
+	};
+};
+
+/* Where the first newline is at or after `at`, or PARSE_CHUNK.  Bytes before `at` in its word are made to be none. */
+PARSE_FUNCTION int parse_newline(const struct chunk *chunk, __u32 at)
+{
+	__u64 hide = (1ULL << 8 * (at & 7)) - 1, found;
+	__u32 i, byte;
+
+	if (!chunk)
+		return PARSE_CHUNK;
+	for (i = at >> 3; i < PARSE_CHUNK / 8; i++) {
+		found = parse_newlines(chunk->words[i] | hide);
+		hide = 0;
+		for (byte = 0; found && byte < 8; byte++, found >>= 8)
+			if (found & 0x80)
+				return 8 * i + byte;
+	}
+	return PARSE_CHUNK;
+}
+
 #endif

@@ -91,14 +91,14 @@ static long request_step(__u32 index, struct feed *f)
 			did = request_payload_end(p);
 	} else if (at - f->from >= f->held) {
 		f->from = at;
-		f->held = f->size - at < FEED_BYTES ? f->size - at : FEED_BYTES;
-		if (f->held > FEED_BYTES || bpf_dynptr_read(f->chunk.bytes, f->held, &f->skb, f->offset + at, 0))
+		f->held = f->size - at < PARSE_CHUNK ? f->size - at : PARSE_CHUNK;
+		if (f->held > PARSE_CHUNK || bpf_dynptr_read(f->chunk.bytes, f->held, &f->skb, f->offset + at, 0))
 			did = DID_BAD;
 	} else if (p->rest) {
 		if (feed_skip_line(f, p, at - f->from))
 			did = request_line_end(p);
 	} else {
-		__u8 c = f->chunk.bytes[(at - f->from) & (FEED_BYTES - 1)];
+		__u8 c = f->chunk.bytes[(at - f->from) & (PARSE_CHUNK - 1)];
 
 		if (p->step == STEP_START) {
 			enum request_first first = request_first_byte(p, c);
