@@ -56,29 +56,6 @@ pend:
 	return 0;
 }
 
-/* Under the lock: everything that is stamped has been read. */
-static __always_inline bool all_read(const struct exchange *x, bool tcp, __u32 copied)
-{
-	return !tcp || (__s32)(copied - x->seq_stamped) >= 0;
-}
-
-/* Under the lock: takes the stamps of what a read consumed.  *ret_first, *ret_last: arrival of its first, last byte. */
-static __always_inline void consume(struct exchange *x, bool tcp, __u32 copied, __u64 now, __u64 *ret_first,
-				    __u64 *ret_last)
-{
-	*ret_first = x->arrival ? x->arrival : now;
-	if (all_read(x, tcp, copied)) {
-		*ret_last = x->arrival_last ? x->arrival_last : *ret_first;
-		x->arrival = x->arrival_last = 0;
-	} else if (x->arrival_last && (__s32)(copied - x->seq_last) >= 0) {
-		*ret_last = copied == x->seq_last ? *ret_first : x->arrival_last;
-		x->arrival = x->arrival_last;
-		x->arrival_last = 0;
-	} else {
-		*ret_last = *ret_first;
-	}
-}
-
 /* Our side closed or the connection died: nothing will be added to the exchange any more. */
 static __always_inline void on_close(struct sock *sk)
 {

@@ -49,12 +49,14 @@ static __always_inline void add_blocked(struct exchange *x, __u64 now, __u64 sle
 }
 
 /* Under the lock: a read that no hook showed began an exchange; this write answers it. */
-static __always_inline void begin_unseen(struct exchange *x)
+static __always_inline void begin_unseen(struct exchange *x, __u32 copied, __u64 now)
 {
-	x->begin = x->first_read = x->arrival;
+	__u64 first, last;
+
+	consume(x, true, copied, now, &first, &last);
+	x->begin = x->first_read = first;
 	x->first_write = x->swept_begin = 0;
-	x->owed_from = x->arrival_last ? x->arrival_last : x->arrival;
-	x->arrival = x->arrival_last = 0;
+	x->owed_from = last;
 }
 
 /* The record that says that no more will come, by its size: two bytes, enciphered. */
@@ -105,12 +107,12 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	bpf_spin_lock(&x->lock);
 	if (!tp)
 		written = x->write_seq + (ret > 0);
-	if (tp && ret > 0 && x->arrival && all_read(x, true, copied) && (!x->begin || (x->last_write && !whole))) {
+	if (tp && ret > 0 && x->arrival && first_is_read(x, copied) && (!x->begin || (x->last_write && !whole))) {
 		unseen = true;
 		over = x->begin;
 		if (over)
 			take(x, x->last_write, &done);
-		begin_unseen(x);
+		begin_unseen(x, copied, now);
 	}
 	/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for. */
 	fresh = ret > 0 && written != x->write_seq && !is_close_notify(x, ret);

@@ -8,7 +8,7 @@
 #include "bytes.h"
 #include "pipeline.h"
 
-enum { FEED_MAX_STEPS = 16384 };
+enum { FEED_MAX_STEPS = 16384, FEED_TRIES = 3 };
 
 enum feed_over {
 	FEED_GOES_ON,
@@ -54,27 +54,42 @@ static __always_inline bool feed_skip_line(const struct feed *f, struct parse *p
 	return ended;
 }
 
+/* No byte of a connection that is not followed stays in its storage. */
+static __always_inline void forget_bytes(struct parse *p, __u8 protocol)
+{
+	__u8 tries = p->tries;
+
+	__builtin_memset(p, 0, sizeof(*p));
+	p->protocol = protocol;
+	p->tries = tries;
+}
+
 /* No protocol of ours, or not any more. */
 static __always_inline void become_opaque(struct exchange *x, struct pipeline *line)
 {
+	/* The next read of an old one may begin with a request. */
+	bool again = x->in.protocol <= EXCHANGE_NEW && x->in.flags & PARSE_OLD && x->in.tries < FEED_TRIES;
+
 	x->nr_begun = 0;
-	if (!line && x->in.protocol <= EXCHANGE_NEW && x->in.flags & PARSE_OLD && x->in.tries < 3) {
-		x->in.protocol = EXCHANGE_UNSEEN; /* the next read may begin with a request */
-		return;
-	}
-	count(x->service, EXCHANGE_OPAQUE, 1);
-	if (line)
-		pipeline_end(line, x->service, EXCHANGE_STREAM_LOST);
 	x->pipelined = 0;
-	x->in.protocol = EXCHANGE_OPAQUE_BYTES;
+	forget_bytes(&x->in, again ? EXCHANGE_UNSEEN : EXCHANGE_OPAQUE_BYTES);
+	if (!again)
+		count(x->service, EXCHANGE_OPAQUE, 1);
+	if (line) {
+		pipeline_end(line, x->service, EXCHANGE_STREAM_LOST);
+		forget_bytes(&line->out, EXCHANGE_OPAQUE_BYTES);
+	}
 }
 
 /* HTTP/2, or told things rather than answered: what was taken for a request is none. */
 static __always_inline void leave_connection(struct exchange *x, struct pipeline *line)
 {
 	count(x->service, x->in.protocol == EXCHANGE_MULTIPLEX ? EXCHANGE_MULTIPLEXED : EXCHANGE_LONG_LIVED, 1);
-	if (line)
+	forget_bytes(&x->in, x->in.protocol);
+	if (line) {
 		pipeline_end(line, x->service, EXCHANGE_LONG_LIVED);
+		forget_bytes(&line->out, EXCHANGE_UPGRADED);
+	}
 	bpf_spin_lock(&x->lock);
 	x->begin = x->arrival = x->arrival_last = x->swept_begin = 0;
 	x->pipelined = 0;

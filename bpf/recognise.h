@@ -15,8 +15,6 @@
 #include "feed.h"
 #include "requests.h"
 
-enum { RECOGNISE_TRIES = 3 };
-
 /* At the first byte of a request.  false: to be called again, with a pipeline. */
 static __always_inline bool request_begin(struct feed *f)
 {

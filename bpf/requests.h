@@ -125,7 +125,8 @@ enum memcached_kind {
 	MEMCACHED_NONE,
 	MEMCACHED_KEYS,  /* nothing but keys follows */
 	MEMCACHED_STORE, /* the fifth word is the size of what follows the line */
-	MEMCACHED_WORDS, /* noreply may be among them */
+	MEMCACHED_WORDS, /* noreply may follow the key */
+	MEMCACHED_FLUSH, /* there is no key */
 	MEMCACHED_META,  /* flags may be among them */
 	MEMCACHED_META_SET, /* and the third word is the size of what follows the line */
 	MEMCACHED_QUIT,  /* is not answered */
@@ -142,12 +143,14 @@ PARSE_FUNCTION int memcached_kind(const struct parse *p)
 	    IS_WORD(p, "prepend") || IS_WORD(p, "cas"))
 		return MEMCACHED_STORE;
 	if (IS_WORD(p, "delete") || IS_WORD(p, "incr") || IS_WORD(p, "decr") || IS_WORD(p, "touch") ||
-	    IS_WORD(p, "flush_all") || IS_WORD(p, "verbosity") || IS_WORD(p, "version") || IS_WORD(p, "stats"))
+	    IS_WORD(p, "verbosity") || IS_WORD(p, "version") || IS_WORD(p, "stats"))
 		return MEMCACHED_WORDS;
 	if (IS_WORD(p, "mg") || IS_WORD(p, "md") || IS_WORD(p, "ma") || IS_WORD(p, "me"))
 		return MEMCACHED_META;
 	if (IS_WORD(p, "ms"))
 		return MEMCACHED_META_SET;
+	if (IS_WORD(p, "flush_all"))
+		return MEMCACHED_FLUSH;
 	return IS_WORD(p, "quit") || IS_WORD(p, "shutdown") ? MEMCACHED_QUIT : MEMCACHED_NONE;
 }
 
@@ -169,7 +172,7 @@ static inline bool memcached_word(struct parse *p)
 	} else if (p->kind == MEMCACHED_META || p->kind == MEMCACHED_META_SET) {
 		if (p->nr > 1 && IS_WORD(p, "q"))
 			p->flags |= PARSE_ONE_WAY;
-	} else if (IS_WORD(p, "noreply")) {
+	} else if (IS_WORD(p, "noreply") && p->nr >= (p->kind == MEMCACHED_STORE ? 5 : p->kind == MEMCACHED_FLUSH ? 1 : 2)) {
 		p->flags |= PARSE_ONE_WAY;
 	}
 	return true;
@@ -448,8 +451,10 @@ enum request_first { FIRST_NOTHING, FIRST_RECORD, FIRST_MESSAGE };
 /* The first byte after a message, or of all: white space, a record's, or a message begins with it. */
 static inline enum request_first request_first_byte(struct parse *p, __u8 c)
 {
+	if (c == '\r' || c == '\n' || c == ' ')
+		return FIRST_NOTHING;
 	if (p->protocol != EXCHANGE_NEW)
-		return c == '\r' || c == '\n' || c == ' ' ? FIRST_NOTHING : FIRST_MESSAGE;
+		return FIRST_MESSAGE;
 	if (c == TLS_HANDSHAKE || (c == TLS_DATA && p->flags & PARSE_OLD)) {
 		p->protocol = EXCHANGE_TLS;
 		p->flags = p->flags & PARSE_OLD ? PARSE_DATA | PARSE_OLD : 0;

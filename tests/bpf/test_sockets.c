@@ -262,6 +262,35 @@ static void a_request_read_by_splice_is_found_by_its_answer(void **state)
 	forget(pid);
 }
 
+/* The answer's hook may be as late, and finds the next arrival there already. */
+static void a_request_that_comes_before_the_answer_of_a_spliced_one_is_another(void **state)
+{
+	char buf[MESSAGE] = "request";
+	uint16_t port;
+	int listener, fd;
+	pid_t pid;
+
+	(void)state;
+	NEEDS_BPF();
+	listener = listen_any(&port);
+	pid = server_start(listener, serve_by_splice);
+	observe(pid);
+	fd = connect_to(port);
+	for (int i = 0; i < 5; i++) {
+		assert_true(write_all(fd, buf, MESSAGE));
+		sleep_us(2500); /* half of what it takes */
+		assert_true(write_all(fd, buf, MESSAGE));
+		assert_true(read_all(fd, buf, MESSAGE) && read_all(fd, buf, MESSAGE));
+	}
+	read_window();
+	assert_int_equal(info.nr_completed, 10);
+	assert_int_equal(info.coverage.nr_unseen_read, 10);
+	assert_int_equal(info.coverage.nr_unmatched, 0);
+	close(fd);
+	close(listener);
+	forget(pid);
+}
+
 static void datagrams_are_declared(void **state)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -360,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_unix_server_that_closes_first_loses_nothing),
 		cmocka_unit_test(a_unix_clients_own_side_is_not_a_service),
 		cmocka_unit_test(a_request_read_by_splice_is_found_by_its_answer),
+		cmocka_unit_test(a_request_that_comes_before_the_answer_of_a_spliced_one_is_another),
 		cmocka_unit_test(datagrams_are_declared),
 		cmocka_unit_test(multipath_tcp_is_measured_on_the_connection_not_its_subflows),
 	};
