@@ -57,21 +57,29 @@ static __always_inline void try_here(struct http2_cursor *cursor, __u32 start)
 	cursor->footing = FOOTING_TRIED;
 }
 
+/* The bytes that were held have been looked at: none of them stays. */
+static __always_inline void forget_header(struct http2_cursor *cursor)
+{
+	cursor->held = 0;
+	__builtin_memset(cursor->header, 0, FRAME_HEADER_SIZE);
+}
+
 /* A whole header is held: the next one is where its payload ends. */
 static __always_inline bool take_in(struct walk *w)
 {
 	struct http2_connection *c = w->c;
 	struct frame f = frame_of(c->in.header);
 	__u32 begin = c->in.next, end = w->start + w->size;
+	bool preface = is_preface(c->in.header);
 	__u64 first, last;
 
-	c->in.held = 0;
+	forget_header(&c->in);
 	if (c->in.footing >= FOOTING_NONE)
 		return try_frame(&c->in, &f);
 	if (c->in.footing == FOOTING_PREFACE) {
 		c->in.footing = FOOTING_SURE;
 		c->in.next += PREFACE_SIZE;
-		return is_preface(c->in.header);
+		return preface;
 	}
 	if (!is_frame(&f))
 		return false;
@@ -90,7 +98,7 @@ static __always_inline bool take_out(struct walk *w)
 	struct http2_connection *c = w->c;
 	struct frame f = frame_of(c->out.header);
 
-	c->out.held = 0;
+	forget_header(&c->out);
 	if (c->out.footing >= FOOTING_NONE)
 		return try_frame(&c->out, &f);
 	c->out.next += FRAME_HEADER_SIZE + f.length;
