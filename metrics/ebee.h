@@ -108,7 +108,7 @@ struct ebee_opts {
 	unsigned trace_requests; /* requests remembered per process; 0: 100,000 */
 	uint64_t trace_span_ns;  /* and for how long, up to 24 days; 0: 10 s */
 	uint64_t rate_span_ns;   /* the time a rate is taken over, up to trace_span_ns; 0: 1 s */
-	enum ebee_lifecycle trace_lifecycle; /* of the processes traced; none but EBEE_LIBRARY is refused */
+	enum ebee_lifecycle trace_lifecycle; /* of the processes traced; any but EBEE_LIBRARY */
 };
 
 enum { EBEE_RING_SIZE = 128 * 1024 }; /* a good ring_size: 8,192 requests between two looks */

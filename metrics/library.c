@@ -278,7 +278,8 @@ static int file_of(struct library *l, struct mapping *m, __u32 pid, struct file 
 }
 
 /* Probes on one mapping of a process: 1 when it has them now, 0 when there are no symbols, or negative errno. */
-static int attach_mapping(struct library *l, struct mapping *m, __u32 pid, unsigned int service, char text[MAPPING_TEXT_SIZE])
+static int attach_mapping(struct library *l, struct mapping *m, __u32 pid, unsigned int service,
+			  char text[MAPPING_TEXT_SIZE])
 {
 	struct file *file;
 	int err = file_of(l, m, pid, &file);
@@ -302,8 +303,8 @@ static int attach_mapping(struct library *l, struct mapping *m, __u32 pid, unsig
 
 /*
  * Puts probes on what a process has mapped.  1: there are some now; 0: nothing has the symbols, and `text` names the
- * file that should (the row has a part of its name, or else it is the program), "" when the process is over; negative errno, and
- * `text` is the message.
+ * file that should (the row has a part of its name, or else it is the program), "" when the process is over; negative
+ * errno, and `text` is the message.
  */
 static int attach_process(struct library *l, __u32 pid, unsigned int service, char text[MAPPING_TEXT_SIZE])
 {

@@ -47,10 +47,11 @@ void mapping_explain(int err, const char *name, uint32_t pid, char text[MAPPING_
 {
 	text[0] = '\0';
 	if (err == -EPERM)
-		snprintf(text, MAPPING_TEXT_SIZE, "process %u is another user's: CAP_SYS_PTRACE is needed to see what it has mapped", pid);
+		snprintf(text, MAPPING_TEXT_SIZE, "process %u is another user's: CAP_SYS_PTRACE is needed to see what it has mapped",
+			 pid);
 	else if (err == -EACCES)
 		snprintf(text, MAPPING_TEXT_SIZE, "%s: its directory is closed to us: CAP_DAC_READ_SEARCH is needed", name);
 	else if (err == -ESTALE)
-		snprintf(text, MAPPING_TEXT_SIZE, "%s was replaced since process %u mapped it: CAP_CHECKPOINT_RESTORE is needed to "
-			 "reach what is mapped", name, pid);
+		snprintf(text, MAPPING_TEXT_SIZE, "%s was replaced since process %u mapped it: CAP_CHECKPOINT_RESTORE is needed "
+			 "to reach what is mapped", name, pid);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_http2.c - libebee on HTTP/2 measured by stream: which bytes are a request, and how long it took.  What does not end
- * well is in test_http2_life.c.
+ * test_http2.c - libebee on HTTP/2 measured by stream: which bytes are a request, and how long it took.  What does not
+ * end well is in test_http2_life.c.
  */
 #include "bpf/http2_server.h"
 
