@@ -156,6 +156,40 @@ static void streams_are_traced_one_by_one(void **state)
 	stop();
 }
 
+static void ask_streams(uint32_t nr)
+{
+	int fd = h2_connect(port);
+	uint8_t buf[64];
+
+	for (uint32_t i = 0; i < nr; i++) {
+		assert_true(h2_send(fd, buf, h2_put_request(buf, 2 * i + 1, false)));
+		assert_int_equal(h2_read_end(fd), 2 * i + 1);
+	}
+	close(fd);
+}
+
+static void what_auto_chooses_is_traced_from_then_on(void **state)
+{
+	unsigned int before;
+
+	(void)state;
+	start(EBEE_HTTP2, EBEE_RING_SIZE, serve_streams_2ms); /* or this kernel cannot */
+	stop();
+	close_own(state);
+	start(EBEE_AUTO, EBEE_RING_SIZE, serve_streams_2ms);
+	for (int i = 0; i < 30 && ebee_lifecycle_in_use(ebee, 0) != EBEE_HTTP2; i++) {
+		ask_streams(1);
+		sleep_us(100000);
+	}
+	assert_int_equal(ebee_lifecycle_in_use(ebee, 0), EBEE_HTTP2);
+	sleep_us(300000); /* the thread that chose is done with it */
+	before = nr_traced();
+	ask_streams(100);
+	sleep_us(20000);
+	assert_int_equal(nr_traced() - before, 100);
+	stop();
+}
+
 /* All answers in one send: nobody can empty the ring meanwhile. */
 static void serve_burst(int fd)
 {
@@ -213,6 +247,7 @@ int main(void)
 		cmocka_unit_test_teardown(calls_of_a_library_are_traced_one_by_one, close_own),
 		cmocka_unit_test_teardown(pairs_of_calls_are_traced_one_by_one, close_own),
 		cmocka_unit_test_teardown(streams_are_traced_one_by_one, close_own),
+		cmocka_unit_test_teardown(what_auto_chooses_is_traced_from_then_on, close_own),
 		cmocka_unit_test_teardown(what_the_ring_has_no_room_for_is_counted, close_own),
 		cmocka_unit_test_teardown(a_process_without_the_library_is_not_traced, close_own),
 	};
