@@ -124,6 +124,7 @@ struct policy_ops {
 };
 
 extern const struct policy_ops policy_parties_paper;
+extern const struct policy_ops policy_adaptive;
 extern const struct policy_ops policy_static;
 
 /* NULL when no policy has that name.  policy_name(i) lists them in order, NULL after the last. */

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * adaptive.c - gives every service at once what it is predicted to need, and corrects the prediction by what it sees.  Pure.
+ *
+ * Every window, for every service: the cheapest pair of cores and speed whose predicted latency (demand.h) is well inside
+ * the target.  More is given at once, to several services in one step; less only after the smaller share was enough for a
+ * while, and later each time it turned out not to be.  Between the two nothing moves.  Where the machine is too small,
+ * the service for which it costs least gives a core for speed; where that is not enough either, those named last in the
+ * configuration go short.
+ *
+ * "Cheapest": a busy core draws one third, and two thirds with the square of its speed; an idle one an eighth; and
+ * where there is best-effort work, a core is worth what that would do with it.  Nothing here is read from the machine.
+ *
+ * It moves no cache and migrates nobody.  Without a signal nothing is taken away.
+ */
+#include "demand.h"
+#include "shares.h"
+
+enum { SURE_COUNT = 100, MAX_PATIENCE = 16, NR_BAD_WINDOWS = 2 };
+
+static const uint64_t patience_ns = 1000000000, regret_ns = 5000000000, forget_ns = 60000000000,
+		      infeasible_ns = 60000000000;
+static const double goal = 0.8, limit = 0.95, worthwhile = 0.03;
+static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.4;
+static const double squeezed = 1e6; /* above any cost */
+
+/* A share and what it costs, in busy cores at nominal speed. */
+struct option {
+	struct policy_share share;
+	double cost;
+	bool holds;     /* predicted to be enough */
+	uint32_t floor; /* cores that nobody may take */
+};
+
+struct adaptive_service {
+	struct demand demand;
+	struct policy_share last;     /* in force in the window before */
+	uint32_t nr_bad;              /* windows over the target in a row */
+	uint32_t patience;            /* how many times patience_ns a smaller share must look enough */
+	uint64_t spare_since_ns, shrunk_ns, regretted_ns;
+	bool has_spare;
+	struct option want;
+};
+
+struct adaptive {
+	struct adaptive_service services[POLICY_MAX_SERVICES];
+	bool short_of_cores;
+	uint64_t short_since_ns;
+};
+
+static void reject(struct policy_decision *d, uint32_t service, enum policy_resource resource, enum policy_refusal why)
+{
+	if (d->nr_rejected < POLICY_MAX_REJECTED)
+		d->rejected[d->nr_rejected++] = (struct policy_rejected){ (int32_t)service, resource, why };
+}
+
+static bool same_share(const struct policy_share *a, const struct policy_share *b)
+{
+	return a->cores == b->cores && a->speed == b->speed && a->ways == b->ways;
+}
+
+static double cost_of(const struct adaptive_service *mine, const struct policy_view *view, uint32_t cores, uint32_t speed)
+{
+	double work = demand_work(&mine->demand, speed);
+	double pace = demand_cost_ns(&mine->demand, view->nominal_speed) / demand_cost_ns(&mine->demand, speed);
+
+	if (work > cores)
+		work = cores;
+	return work * (1 + 2 * pace * pace) / 3 + (cores - work) * idle_cost +
+	       cores * (view->has_be ? best_effort_worth : -parked_cost);
+}
+
+/* Speeds a service may have; *high is inclusive. */
+static void speed_range(const struct policy_view *view, const struct policy_service *s, uint32_t *low, uint32_t *high)
+{
+	uint32_t top = view->nr_speeds > 1 ? view->nr_speeds - 1 : 0;
+
+	*high = s->max.speed < top ? s->max.speed : top;
+	*low = s->min.speed < *high ? s->min.speed : *high;
+}
+
+/* Nothing is enough: as much as there is, but no more cores than keep requests from queueing. */
+static struct option best_effort_option(const struct adaptive_service *mine, const struct policy_view *view,
+					const struct policy_service *s, uint32_t most, uint32_t speed)
+{
+	struct option o = { .share = { most, s->have.ways, speed } };
+	uint32_t enough = (uint32_t)(2 * mine->demand.busy_rate * demand_cost_ns(&mine->demand, speed) / 1e9) + 2;
+
+	if (enough < s->min.cores)
+		enough = s->min.cores;
+	if (enough < most)
+		o.share.cores = enough;
+	o.cost = cost_of(mine, view, o.share.cores, speed);
+	return o;
+}
+
+static struct option choose(const struct adaptive_service *mine, const struct policy_view *view,
+			    const struct policy_service *s, uint32_t most)
+{
+	uint32_t low, high;
+	struct option best = { 0 };
+
+	speed_range(view, s, &low, &high);
+	for (uint32_t speed = low; speed <= high; speed++) {
+		struct option o = { .share = { 0, s->have.ways, speed }, .holds = true };
+
+		if (!demand_may_try(&mine->demand, speed))
+			continue;
+		o.share.cores = demand_cores(&mine->demand, speed, goal * (double)s->target_ns, s->min.cores, most);
+		if (o.share.cores > most)
+			continue;
+		o.cost = cost_of(mine, view, o.share.cores, speed);
+		if (!best.holds || o.cost < best.cost)
+			best = o;
+	}
+	return best.holds ? best : best_effort_option(mine, view, s, most, high);
+}
+
+/* One late request of a few makes a bad percentile, so few requests must be late twice. */
+static bool is_violated(struct adaptive_service *mine, const struct policy_service *s)
+{
+	bool bad = s->signal == POLICY_STALLED || ((s->nr_completed || s->nr_listen_drops) && s->latency_ns > s->target_ns);
+
+	mine->nr_bad = bad ? mine->nr_bad + 1 : 0;
+	return bad && (s->nr_completed >= SURE_COUNT || mine->nr_bad >= NR_BAD_WINDOWS);
+}
+
+static struct option keep(const struct adaptive_service *mine, const struct policy_view *view,
+			  const struct policy_share *now)
+{
+	return (struct option){ *now, cost_of(mine, view, now->cores, now->speed), true };
+}
+
+/* The prediction was wrong or cannot be made: one core more, at full speed. */
+static struct option step_up(const struct adaptive_service *mine, const struct policy_view *view,
+			     const struct policy_service *s, const struct policy_share *now)
+{
+	struct policy_share more = *now;
+	uint32_t low;
+
+	speed_range(view, s, &low, &more.speed);
+	if (more.cores < s->max.cores)
+		more.cores++;
+	return keep(mine, view, &more);
+}
+
+/* Less must look enough for a while, longer after each time that it was not. */
+static bool may_shrink(struct adaptive_service *mine, uint64_t now_ns, bool spare)
+{
+	if (!spare || !mine->has_spare)
+		mine->spare_since_ns = now_ns;
+	mine->has_spare = spare;
+	if (mine->patience > 1 && now_ns - mine->regretted_ns > forget_ns)
+		mine->patience = 1;
+	return spare && now_ns - mine->spare_since_ns >= mine->patience * patience_ns;
+}
+
+static void regret(struct adaptive_service *mine, uint64_t now_ns)
+{
+	if (!mine->shrunk_ns || now_ns - mine->shrunk_ns > regret_ns)
+		return;
+	if (mine->patience < MAX_PATIENCE)
+		mine->patience *= 2;
+	mine->regretted_ns = now_ns;
+	mine->shrunk_ns = 0;
+}
+
+/* Nothing may be taken from a service that cannot show whether it misses it. */
+static bool is_blind(const struct adaptive_service *mine, const struct policy_service *s)
+{
+	return s->signal == POLICY_LOST || s->signal == POLICY_STALLED || !mine->demand.known;
+}
+
+/* What the service should have, whatever the others want.  `now` is what it has. */
+static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const struct policy_view *view, uint32_t i,
+			  const struct policy_share *now, struct policy_decision *d)
+{
+	const struct policy_service *s = &view->services[i];
+	struct option best, here = keep(mine, view, now);
+	bool violated, enough, spare;
+
+	if (is_blind(mine, s) && s->signal != POLICY_STALLED) {
+		reject(d, i, POLICY_NR_RESOURCES, POLICY_REFUSED_BLIND);
+		return here;
+	}
+	violated = is_violated(mine, s);
+	if (s->signal == POLICY_STALLED)
+		return violated ? step_up(mine, view, s, now) : here;
+	enough = demand_latency_ns(&mine->demand, demand_rush(&mine->demand), now->cores, now->speed) <= limit * (double)s->target_ns;
+	best = choose(mine, view, s, s->max.cores);
+	mine->want = best;
+	spare = enough && !violated && best.holds && best.cost < here.cost * (1 - worthwhile);
+	if (may_shrink(mine, now_ns, spare)) {
+		mine->shrunk_ns = now_ns;
+		return best;
+	}
+	if (spare && mine->patience > 1)
+		reject(d, i, POLICY_NR_RESOURCES, POLICY_REFUSED_LOCKED);
+	if (violated)
+		regret(mine, now_ns);
+	if (!violated)
+		return enough ? here : best;
+	if (!enough && best.share.cores > now->cores)
+		return best;
+	return step_up(mine, view, s, now);
+}
+
+/* The predicted latency in targets, whatever is queued now. */
+static double strain(const struct adaptive_service *mine, const struct policy_service *s, const struct policy_share *share)
+{
+	const struct demand *d = &mine->demand;
+
+	return demand_latency_ns(d, d->busy_rate, share->cores, share->speed) / (double)s->target_ns;
+}
+
+/*
+ * Takes the core that is missed least: one that speed makes up for, the cheapest first; then one from the service that
+ * stays furthest below its target; when none can stay below it, from the one named last.  False: all are at their floors.
+ */
+static bool squeeze(const struct adaptive *a, const struct policy_view *view, struct option *wanted, bool *somebody_short)
+{
+	struct option best = { 0 };
+	double least = 0;
+	int32_t who = POLICY_NOBODY;
+
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		const struct policy_service *s = &view->services[i];
+		struct option less;
+		double loss;
+		uint32_t low, high;
+
+		if (wanted[i].share.cores <= wanted[i].floor)
+			continue;
+		if (s->signal == POLICY_STALLED) { /* more may help or not: only what nobody else wants */
+			wanted[i].share.cores--;
+			return true;
+		}
+		less = choose(&a->services[i], view, s, wanted[i].share.cores - 1);
+		loss = less.cost - wanted[i].cost;
+		if (!less.holds) {
+			speed_range(view, s, &low, &high);
+			less = wanted[i];
+			less.share = (struct policy_share){ wanted[i].share.cores - 1, s->have.ways, high };
+			loss = squeezed + strain(&a->services[i], s, &less.share);
+		}
+		if (who != POLICY_NOBODY && loss > least)
+			continue;
+		who = (int32_t)i;
+		least = loss;
+		less.floor = wanted[i].floor;
+		best = less;
+	}
+	if (who == POLICY_NOBODY)
+		return false;
+	*somebody_short |= least > squeezed + 1;
+	wanted[who] = best;
+	return true;
+}
+
+static uint32_t sum_of_cores(const struct policy_view *view, const struct option *wanted)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < view->nr_services; i++)
+		sum += wanted[i].share.cores;
+	return sum;
+}
+
+/* Makes the wishes fit the machine.  Returns whether somebody goes short. */
+static bool fit(const struct adaptive *a, const struct policy_view *view, struct option *wanted)
+{
+	bool somebody_short = false;
+
+	while (sum_of_cores(view, wanted) > view->nr_cores && squeeze(a, view, wanted, &somebody_short))
+		;
+	return somebody_short;
+}
+
+static void hand_out(const struct policy_view *view, const struct option *wanted, struct policy_decision *d)
+{
+	uint32_t left = view->nr_cores;
+
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		d->shares[i].cores = wanted[i].share.cores;
+		d->shares[i].speed = wanted[i].share.speed;
+		left -= wanted[i].share.cores;
+	}
+	d->be_cores = view->has_be ? left : 0;
+	d->idle_cores = view->has_be ? 0 : left;
+}
+
+/* The record names one service: the one that gains most, or else the one that gives most. */
+static void explain(const struct policy_decision *before, uint32_t nr_services, struct policy_decision *d)
+{
+	int64_t most_up = 0, most_down = 0;
+
+	for (uint32_t i = 0; i < nr_services; i++) {
+		int64_t cores = (int64_t)d->shares[i].cores - before->shares[i].cores;
+		int64_t speed = (int64_t)d->shares[i].speed - before->shares[i].speed;
+		int64_t change = cores * DEMAND_MAX_SPEEDS + speed;
+
+		if (change > most_up || (most_up == 0 && change < most_down)) {
+			d->subject = (int32_t)i;
+			d->resource = cores ? POLICY_CORE : POLICY_SPEED;
+			d->direction = change > 0 ? POLICY_UP : POLICY_DOWN;
+			d->reason = change > 0 ? POLICY_REASON_UPSIZE : POLICY_REASON_DOWNSIZE;
+		}
+		if (change > most_up)
+			most_up = change;
+		if (change < most_down)
+			most_down = change;
+	}
+	for (uint32_t i = 0; i < nr_services && d->direction == POLICY_UP; i++)
+		if (d->shares[i].cores < before->shares[i].cores)
+			d->victim = (int32_t)i;
+	if (d->victim == POLICY_NOBODY && d->be_cores != before->be_cores)
+		d->victim = POLICY_BE;
+}
+
+static bool infeasible_event(struct adaptive *a, uint64_t now_ns, bool short_of_cores)
+{
+	if (!a->short_of_cores || !short_of_cores)
+		a->short_since_ns = now_ns;
+	a->short_of_cores = short_of_cores;
+	if (!short_of_cores || now_ns - a->short_since_ns < infeasible_ns)
+		return false;
+	a->short_since_ns = now_ns;
+	return true;
+}
+
+static void adaptive_init(void *state, uint64_t now_ns, const struct policy_view *view, struct policy_decision *ret)
+{
+	struct adaptive *a = state;
+
+	*a = (struct adaptive){ .short_since_ns = now_ns };
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		demand_init(&a->services[i].demand);
+		a->services[i].patience = 1;
+	}
+	shares_split(view, ret);
+	ret->reason = POLICY_REASON_START;
+}
+
+static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view *view, struct rng *rng,
+			  struct policy_decision *ret)
+{
+	struct adaptive *a = state;
+	struct option wanted[POLICY_MAX_SERVICES];
+	struct policy_decision before;
+
+	(void)rng;
+	shares_keep(view, ret);
+	before = *ret;
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		struct adaptive_service *mine = &a->services[i];
+		const struct policy_service *s = &view->services[i];
+
+		demand_observe(&mine->demand, s, view->window_ns, same_share(&s->have, &mine->last));
+		mine->last = s->have;
+		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
+		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
+	}
+	ret->infeasible = infeasible_event(a, now_ns, fit(a, view, wanted));
+	hand_out(view, wanted, ret);
+	explain(&before, view->nr_services, ret);
+	if (a->short_of_cores)
+		ret->reason = POLICY_REASON_EXHAUSTED;
+	else if (ret->direction == POLICY_HOLD && ret->nr_rejected == view->nr_services)
+		ret->reason = POLICY_REASON_NO_SIGNAL;
+}
+
+const struct policy_ops policy_adaptive = {
+	.name = "adaptive",
+	.state_size = sizeof(struct adaptive),
+	.init = adaptive_init,
+	.step = adaptive_step,
+};
