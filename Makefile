@@ -78,7 +78,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo accuracy check check-all check-cases cost sim purity clean help install tests fuzzers
+.PHONY: all deps demo accuracy check check-all check-cases compare cost sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -91,12 +91,13 @@ help:
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
+	@echo 'compare        policies on simulated machines over ten seeds, beside an oracle, as a table; no rights needed'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
 
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
 	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
 	echo yes),)
-ifeq ($(filter deps help clean demo accuracy check check-all sim,$(MAKECMDGOALS)),)
+ifeq ($(filter deps help clean demo accuracy check check-all compare sim,$(MAKECMDGOALS)),)
 $(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif
@@ -238,6 +239,15 @@ accuracy:
 	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_ACCURACY))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all $$(command -v go >/dev/null && echo $(BUILD)/search-go)
 	$(Q)BUILD=$(BUILD) experiments/accuracy/run
+
+# What policies are worth on the simulated machine, beside what nobody who steers can know.
+$(BUILD)/oracle: $(BUILD)/experiments/policies/oracle.o $(BUILD)/libparties.a $(BUILD)/libebee.a
+	$(call say,LD,$(@F))
+	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
+compare:
+	$(call ensure,$(PACKAGES_BUILD) jq)
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(BUILD)/oracle
+	$(Q)BUILD=$(BUILD) experiments/policies/compare
 
 sim:
 	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)

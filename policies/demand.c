@@ -9,7 +9,7 @@
 enum { FIRST_TAIL = 3, FIRST_WAIT = 1, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, USUAL_WAIT_PARTS = 4 };
 
 static const double memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 1.5, drain_s = 0.25;
-static const double step_ratio = 1.25, full = 0.97, light_wait = 0.3, most_wait = 12, least_wait = 0.2;
+static const double step_ratio = 1.25, full = 0.97, doubt = 0.03, light_wait = 0.3, most_wait = 12, least_wait = 0.2;
 static const double log_of_100 = 4.605, endless_ns = 1e18;
 
 static double larger(double a, double b)
@@ -148,7 +148,7 @@ double demand_work(const struct demand *d, uint32_t speed)
 
 double demand_rush(const struct demand *d)
 {
-	return d->busy_rate + d->backlog / drain_s;
+	return d->busy_rate * (1 + doubt) + d->backlog / drain_s;
 }
 
 double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed)

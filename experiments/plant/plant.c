@@ -140,42 +140,66 @@ uint64_t plant_duration_ns(const struct plant *p)
 	return p->scenario.duration_ns;
 }
 
+double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns)
+{
+	return (double)profile_load_ppm(&p->scenario.services[service].profile, t_ns) / PROFILE_FULL_LOAD_PPM;
+}
+
 uint32_t plant_load_permille(const struct plant *p, uint32_t service)
 {
 	return profile_load_ppm(&p->scenario.services[service].profile, p->now_ns) / (PROFILE_FULL_LOAD_PPM / 1000);
 }
 
-static double load_share(const struct plant *p, uint32_t service, uint64_t t_ns)
-{
-	return (double)profile_load_ppm(&p->scenario.services[service].profile, t_ns) / PROFILE_FULL_LOAD_PPM;
-}
-
-static double speed_slowdown(const struct plant *p, uint32_t i)
+static double speed_slowdown(const struct plant *p, uint32_t i, uint32_t speed)
 {
 	double m = p->scenario.services[i].memory_part;
 
 	if (p->ladder.kind != SPEED_FREQ)
 		return 1;
-	return (1 - m) * BOOST_KHZ / p->ladder.value[p->services[i].speed_now] + m;
+	return (1 - m) * BOOST_KHZ / p->ladder.value[speed] + m;
+}
+
+/* By what the neighbours' loads do to the memory. */
+static double disturbance(const struct plant *p, uint32_t i, const double *loads)
+{
+	double others_gbs = 0;
+
+	for (uint32_t j = 0; j < p->scenario.config.nr_services; j++)
+		if (j != i)
+			others_gbs += p->scenario.services[j].bandwidth_gbs * loads[j];
+	others_gbs /= memory_bandwidth_gbs;
+	return 1 + p->scenario.services[i].sigma * (others_gbs < 1 ? others_gbs : 1);
+}
+
+int plant_open_alone(const struct plant *p, uint32_t i, const double *loads, uint32_t nr_cores, uint32_t speed,
+		     struct station **ret)
+{
+	int err = station_open(ret, &p->scenario.services[i].station);
+
+	if (err)
+		return err;
+	station_set_load(*ret, loads[i]);
+	station_set_slowdown(*ret, speed_slowdown(p, i, speed) * disturbance(p, i, loads));
+	station_set_servers(*ret, nr_cores);
+	if (p->ladder.kind == SPEED_BANDWIDTH)
+		station_set_quota(*ret, p->ladder.value[speed]);
+	return 0;
 }
 
 /* The load in the middle of the slice stands for all of it. */
 static void begin_slice(struct plant *p)
 {
 	uint64_t middle_ns = p->now_ns - p->now_ns % slice_ns + slice_ns / 2;
-	double traffic_gbs = 0;
 	uint32_t nr = p->scenario.config.nr_services;
+	double loads[POLICY_MAX_SERVICES];
 
 	for (uint32_t i = 0; i < nr; i++)
-		traffic_gbs += p->scenario.services[i].bandwidth_gbs * load_share(p, i, middle_ns);
+		loads[i] = plant_load_at(p, i, middle_ns);
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct scenario_service *s = &p->scenario.services[i];
-		double share = load_share(p, i, middle_ns);
-		double others = (traffic_gbs - s->bandwidth_gbs * share) / memory_bandwidth_gbs;
+		struct service *s = &p->services[i];
 
-		station_set_load(p->services[i].station, share);
-		station_set_slowdown(p->services[i].station,
-				     speed_slowdown(p, i) * (1 + s->sigma * (others < 1 ? others : 1)));
+		station_set_load(s->station, loads[i]);
+		station_set_slowdown(s->station, speed_slowdown(p, i, s->speed_now) * disturbance(p, i, loads));
 	}
 }
 

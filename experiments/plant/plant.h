@@ -20,6 +20,7 @@
 #include "ports.h"
 
 struct plant;
+struct station;
 
 /* `seed` 0: the scenario's.  "file:line: key: reason" in `error` on -EINVAL. */
 int plant_open(struct plant **ret, const char *scenario, uint64_t seed, char *error, size_t error_size);
@@ -31,10 +32,18 @@ const struct speed_ladder *plant_ladder(const struct plant *p);
 uint64_t plant_duration_ns(const struct plant *p);
 /* Load of a service at the present instant, permille of its maximum. */
 uint32_t plant_load_permille(const struct plant *p, uint32_t service);
+/* The same as a share, at any instant of the profile. */
+double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns);
 /* Runs virtual time up to now_ns. */
 void plant_advance(struct plant *p, uint64_t now_ns);
 /* Windows end at the present instant. */
 struct sensor plant_sensor(struct plant *p);
 struct actuator plant_actuator(struct plant *p);
+/*
+ * For an oracle: one service with this share, while all loads (of their maxima) stay as they are, in a station of the
+ * caller's.  -ENOMEM.
+ */
+int plant_open_alone(const struct plant *p, uint32_t service, const double *loads, uint32_t nr_cores, uint32_t speed,
+		     struct station **ret);
 
 #endif
