@@ -183,7 +183,7 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
-tests: $(unit_tests) $(bpf_tests) $(cost_programs)
+tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
 cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
@@ -245,7 +245,7 @@ $(BUILD)/oracle: $(BUILD)/experiments/policies/oracle.o $(BUILD)/libparties.a $(
 	$(call say,LD,$(@F))
 	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
 compare:
-	$(call ensure,$(PACKAGES_BUILD) jq)
+	$(call ensure,$(PACKAGES_BUILD))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(BUILD)/oracle
 	$(Q)BUILD=$(BUILD) experiments/policies/compare
 

@@ -13,6 +13,7 @@ void view_init(struct policy_view *view, const struct config *config, const stru
 		.nr_cores = allocation->nr_cores - allocation_count(allocation, ALLOCATION_RESERVED),
 		.nr_speeds = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps,
 		.nominal_speed = ladder->kind == SPEED_NONE ? 0 : ladder->nominal,
+		.speed_is_quota = ladder->kind == SPEED_BANDWIDTH,
 		.has_be = has_be,
 	};
 	for (uint32_t i = 0; i < config->nr_services; i++) {

@@ -20,8 +20,8 @@ enum { SURE_COUNT = 100, MAX_PATIENCE = 16, NR_BAD_WINDOWS = 2 };
 
 static const uint64_t patience_ns = 1000000000, regret_ns = 5000000000, forget_ns = 60000000000,
 		      infeasible_ns = 60000000000;
-static const double goal = 0.8, limit = 0.95, worthwhile = 0.03;
-static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.4;
+static const double goal = 0.85, limit = 0.95, worthwhile = 0.03;
+static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.6;
 static const double squeezed = 1e6; /* above any cost */
 
 /* A share and what it costs, in busy cores at nominal speed. */
@@ -70,13 +70,13 @@ static double cost_of(const struct adaptive_service *mine, const struct policy_v
 	       cores * (view->has_be ? best_effort_worth : -parked_cost);
 }
 
-/* Speeds a service may have; *high is inclusive. */
+/* Speeds worth having, both inclusive.  A quota saves no energy and shows nothing until it bites. */
 static void speed_range(const struct policy_view *view, const struct policy_service *s, uint32_t *low, uint32_t *high)
 {
 	uint32_t top = view->nr_speeds > 1 ? view->nr_speeds - 1 : 0;
 
 	*high = s->max.speed < top ? s->max.speed : top;
-	*low = s->min.speed < *high ? s->min.speed : *high;
+	*low = s->min.speed < *high && !view->speed_is_quota ? s->min.speed : *high;
 }
 
 /* Nothing is enough: as much as there is, but no more cores than keep requests from queueing. */

@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-enum { FIRST_TAIL = 3, FIRST_WAIT = 1, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, USUAL_WAIT_PARTS = 4 };
+enum { FIRST_TAIL = 3, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, USUAL_WAIT_PARTS = 4 };
 
 static const double memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 1.5, drain_s = 0.25;
-static const double step_ratio = 1.25, full = 0.97, doubt = 0.03, light_wait = 0.3, most_wait = 12, least_wait = 0.2;
+static const double step_ratio = 1.25, hoped_ratio = 1.1, full = 0.97, doubt = 0.05, light_wait = 0.3, first_wait = 0.6, most_wait = 12, least_wait = 0.2;
 static const double log_of_100 = 4.605, endless_ns = 1e18;
 
 static double larger(double a, double b)
@@ -24,7 +24,7 @@ static double smaller(double a, double b)
 
 void demand_init(struct demand *d)
 {
-	*d = (struct demand){ .tail = FIRST_TAIL, .wait = FIRST_WAIT };
+	*d = (struct demand){ .tail = FIRST_TAIL, .wait = first_wait };
 }
 
 /* A rate that chance does not explain is a new rate; otherwise it is averaged. */
@@ -111,7 +111,7 @@ void demand_observe(struct demand *d, const struct policy_service *s, uint64_t w
 		observe_tail(d, s, window_ns);
 }
 
-/* The nearest speed that was tried: below it a step may cost step_ratio, above it none is promised to help. */
+/* By the nearest speed that was tried: slower ones are feared, the next faster one is hoped to help a little. */
 static double slowness(const struct demand *d, uint32_t speed)
 {
 	uint32_t below = speed, above = speed;
@@ -123,9 +123,9 @@ static double slowness(const struct demand *d, uint32_t speed)
 		ratio *= step_ratio;
 	if (above < DEMAND_MAX_SPEEDS)
 		return d->slowness[above] * ratio * step_ratio;
-	while (below > 0 && (below >= DEMAND_MAX_SPEEDS || d->slowness[below] == 0))
-		below--;
-	return d->slowness[below] > 0 ? d->slowness[below] : 1;
+	for (ratio = 1; below > 0 && (below >= DEMAND_MAX_SPEEDS || d->slowness[below] == 0); below--)
+		ratio = 1 / hoped_ratio;
+	return d->slowness[below] > 0 ? d->slowness[below] * ratio : 1;
 }
 
 bool demand_may_try(const struct demand *d, uint32_t speed)

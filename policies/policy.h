@@ -64,6 +64,7 @@ struct policy_view {
 	uint32_t nr_ways;       /* 0: the machine has no cache allocation */
 	uint32_t nr_speeds;     /* ladder steps; 0 or 1: speed is not a resource here */
 	uint32_t nominal_speed; /* ladder index of nominal (bandwidth: the last) */
+	bool speed_is_quota;    /* bandwidth: a request costs the same CPU time at every step, and waits for it */
 	bool has_be;            /* there is best-effort work that could use a core */
 	uint32_t be_cores, be_ways;
 	uint32_t idle_cores, idle_ways;

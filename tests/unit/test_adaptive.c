@@ -132,6 +132,21 @@ static void without_best_effort_work_a_slower_clock_is_preferred_to_fewer_cores(
 	bench_end(&without);
 }
 
+static void a_quota_is_never_lowered(void **state)
+{
+	struct bench b = bench_prepare(ADAPTIVE, (struct bench_machine){ 2, 16, 0, 6, false, -1 });
+
+	(void)state;
+	b.view.speed_is_quota = true;
+	b.view.nominal_speed = 5;
+	bench_start(&b);
+	RUN(&b, 40, busy, quiet);
+	assert_true(b.view.idle_cores > 0);
+	assert_speed(&b, 0, 5);
+	assert_speed(&b, 1, 5);
+	bench_end(&b);
+}
+
 static void where_cores_run_out_speed_makes_up_for_them(void **state)
 {
 	const struct load heavy = { 6400, 1e6, 2 };
@@ -346,6 +361,7 @@ int main(void)
 		cmocka_unit_test(nothing_moves_once_it_fits),
 		cmocka_unit_test(a_smaller_share_must_look_enough_for_a_second),
 		cmocka_unit_test(without_best_effort_work_a_slower_clock_is_preferred_to_fewer_cores),
+		cmocka_unit_test(a_quota_is_never_lowered),
 		cmocka_unit_test(where_cores_run_out_speed_makes_up_for_them),
 		cmocka_unit_test(a_mix_that_cannot_fit_is_reported_after_a_minute_and_the_last_goes_short),
 		cmocka_unit_test(a_violation_the_model_does_not_expect_gets_a_core_and_full_speed),
