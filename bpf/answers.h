@@ -18,7 +18,7 @@ static __always_inline void reply_did(struct feed *f, int did)
 
 	if (did == DID_BAD) {
 		f->over = FEED_LOST;
-	} else if (p->protocol == EXCHANGE_UPGRADED) {
+	} else if (parse_is_left(p)) {
 		f->x->in.protocol = EXCHANGE_UPGRADED;
 		f->line->from = f->line->to; /* its request was none, and is not lost */
 		f->over = FEED_LEFT;
@@ -55,16 +55,12 @@ static long reply_step(__u32 index, struct feed *f)
 				f->over = FEED_AGAIN;
 			}
 		}
-	} else if (p->rest) {
-		if (feed_skip_line(f, p, at - f->from))
-			did = reply_line_end(p);
 	} else {
 		if (p->step == STEP_START) {
 			p->asked = pipeline_asked(f->line);
 			f->line->answer_begin = f->now;
 		}
-		p->next++;
-		did = reply_byte(p, f->chunk.bytes[(at - f->from) & (PARSE_CHUNK - 1)]);
+		did = reply_bytes(p, &f->chunk, at - f->from, f->held);
 	}
 	reply_did(f, did);
 	return f->over != FEED_GOES_ON;

@@ -90,8 +90,7 @@ static __always_inline void count_datagram(void)
 /* Neither requests nor answers that we could tell apart: declared once, when it was recognised. */
 static __always_inline bool is_left(const struct exchange *x)
 {
-	return (x->in.protocol == EXCHANGE_MULTIPLEX || x->in.protocol == EXCHANGE_UPGRADED) &&
-	       lifecycle[SERVICE_INDEX(x->service)] == EXCHANGE_PER_REQUEST;
+	return parse_is_left(&x->in) && lifecycle[SERVICE_INDEX(x->service)] == EXCHANGE_PER_REQUEST;
 }
 
 /* The exchange of an observed socket whose requests are counted here, or NULL: after two or three tests on nearly every

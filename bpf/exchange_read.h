@@ -23,7 +23,7 @@ static __always_inline int on_arrival(struct sock *sk)
 		return 0;
 	service = x->service;
 	tp = bpf_skc_to_tcp_sock(sk);
-	now = bpf_ktime_get_ns();
+	now = tp ? tp->tcp_clock_cache : bpf_ktime_get_ns(); /* it was looked at for this very packet */
 	if (tp) {
 		if (is_subflow(tp))
 			return 0; /* its connection is stamped, too */

@@ -59,6 +59,12 @@ static __always_inline void begin_unseen(struct exchange *x, __u32 copied, __u64
 	x->owed_from = last;
 }
 
+/* Outside TCP: memory of what was sent and not taken. */
+static __always_inline __u32 queued(const struct sock *sk)
+{
+	return sk->__sk_common.skc_family == AF_UNIX ? sk->sk_wmem_alloc.refs.counter : sk->sk_wmem_queued;
+}
+
 /* The record that says that no more will come, by its size: two bytes, enciphered. */
 static __always_inline bool is_close_notify(const struct exchange *x, int ret)
 {
@@ -93,12 +99,15 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	cell = cell_of(service);
 	if (!cell || by_library(service))
 		return 0;
-	now = bpf_ktime_get_ns();
 	if (tp) {
 		copied = tp->copied_seq;
 		written = tp->write_seq;
 		waiting = written - tp->snd_una;
+	} else {
+		waiting = queued(sk);
 	}
+	/* All of it has left already, and was stamped then: between the handover and here. */
+	now = tp && ret > 0 && tp->snd_nxt == written ? tp->tcp_clock_cache : bpf_ktime_get_ns();
 	whole = per_connection(x->service);
 	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
 	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);

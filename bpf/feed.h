@@ -44,16 +44,6 @@ static __always_inline bool feed_skip(const struct feed *f, struct parse *p, __u
 	return !p->skip;
 }
 
-/* The rest of a line: to its end (true), or to the end of what is at hand. */
-static __always_inline bool feed_skip_line(const struct feed *f, struct parse *p, __u32 at)
-{
-	__u32 newline = parse_newline(&f->chunk, at);
-	bool ended = newline < f->held;
-
-	p->next += (ended ? newline + 1 : f->held) - at;
-	return ended;
-}
-
 /* No byte of a connection that is not followed stays in its storage. */
 static __always_inline void forget_bytes(struct parse *p, __u8 protocol)
 {

@@ -34,6 +34,10 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+typedef struct {
+	atomic_t refs;
+} refcount_t;
+
 struct ns_common {
 	unsigned int inum;
 };
@@ -65,6 +69,7 @@ struct sock {
 	struct socket *sk_socket;
 	struct bpf_local_storage *sk_bpf_storage;
 	__u16 sk_protocol;
+	refcount_t sk_wmem_alloc;
 	int sk_sndbuf;
 	int sk_wmem_queued;
 	atomic_t sk_drops;
@@ -75,6 +80,8 @@ struct tcp_sock {
 	__u32 copied_seq;
 	__u32 write_seq;
 	__u32 snd_una;
+	__u32 snd_nxt;
+	__u64 tcp_clock_cache; /* ktime_get_ns() at the latest packet that came or went */
 	__u64 bytes_received; /* of the stream, and 1 for a FIN */
 	__u64 bytes_acked;
 	bool is_mptcp; /* since 5.6, where it is configured */

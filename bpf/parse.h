@@ -208,4 +208,22 @@ PARSE_FUNCTION int parse_newline(const struct chunk *chunk, __u32 at)
 	return PARSE_CHUNK;
 }
 
+/* Neither requests nor answers that can be told apart from here on. */
+static inline bool parse_is_left(const struct parse *p)
+{
+	return p->protocol == EXCHANGE_MULTIPLEX || p->protocol == EXCHANGE_UPGRADED;
+}
+
+/* The rest of a line, of bytes `*at` up to `held`: to its end (true), or through all of them. */
+static inline bool parse_rest(struct parse *p, const struct chunk *chunk, __u32 *at, __u32 held)
+{
+	__u32 newline = parse_newline(chunk, *at);
+	bool ended = newline < held;
+	__u32 to = ended ? newline + 1 : held;
+
+	p->next += to - *at;
+	*at = to;
+	return ended;
+}
+
 #endif

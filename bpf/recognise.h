@@ -63,7 +63,7 @@ static __always_inline void request_did(struct feed *f, int did)
 
 	if (did == DID_BAD)
 		f->over = FEED_LOST;
-	else if (x->in.protocol == EXCHANGE_MULTIPLEX || x->in.protocol == EXCHANGE_UPGRADED)
+	else if (parse_is_left(&x->in))
 		f->over = FEED_LEFT;
 	else if (did == DID_END)
 		request_ended(f);
@@ -92,14 +92,9 @@ static long request_step(__u32 index, struct feed *f)
 		f->held = f->size - at < PARSE_CHUNK ? f->size - at : PARSE_CHUNK;
 		if (f->held > PARSE_CHUNK || bpf_dynptr_read(f->chunk.bytes, f->held, &f->skb, f->offset + at, 0))
 			did = DID_BAD;
-	} else if (p->rest) {
-		if (feed_skip_line(f, p, at - f->from))
-			did = request_line_end(p);
 	} else {
-		__u8 c = f->chunk.bytes[(at - f->from) & (PARSE_CHUNK - 1)];
-
 		if (p->step == STEP_START) {
-			enum request_first first = request_first_byte(p, c);
+			enum request_first first = request_first_byte(p, f->chunk.bytes[(at - f->from) & (PARSE_CHUNK - 1)]);
 
 			if (first == FIRST_MESSAGE && !request_begin(f))
 				return 1;
@@ -108,8 +103,7 @@ static long request_step(__u32 index, struct feed *f)
 				return 0;
 			}
 		}
-		p->next++;
-		did = request_byte(p, c);
+		did = request_bytes(p, &f->chunk, at - f->from, f->held);
 	}
 	request_did(f, did);
 	return f->over != FEED_GOES_ON;
@@ -181,7 +175,7 @@ static __always_inline void recognise_begin(struct exchange *x, const struct tcp
 
 static __always_inline bool is_followed(const struct exchange *x)
 {
-	return x->in.protocol >= EXCHANGE_HTTP1 || x->in.protocol <= EXCHANGE_NEW;
+	return x->in.protocol != EXCHANGE_OPAQUE_BYTES && !parse_is_left(&x->in);
 }
 
 /* `size` bytes at copied_seq are about to be read, out of the skb that holds them. */

@@ -208,8 +208,6 @@ PARSE_FUNCTION int reply_byte(struct parse *p, __u8 c)
 
 	if (!p)
 		return DID_BAD;
-	if (p->step == STEP_START)
-		p->step = STEP_FIRST;
 	if (p->protocol == EXCHANGE_HTTP1) {
 		if (!p->nr && !p->length && p->step == STEP_FIELDS && c != '\r' && c != '\n' && !field_may_matter(c)) {
 			p->rest = 1;
@@ -229,6 +227,29 @@ PARSE_FUNCTION int reply_byte(struct parse *p, __u8 c)
 		return good ? DID_MORE : DID_BAD;
 	}
 	return DID_MORE;
+}
+
+/* As request_bytes; an answer begins with any byte. */
+PARSE_FUNCTION int reply_bytes(struct parse *p, const struct chunk *chunk, __u32 at, __u32 held)
+{
+	int did = DID_MORE;
+
+	if (!p || !chunk)
+		return DID_BAD;
+	if (p->step == STEP_START)
+		p->step = STEP_FIRST;
+	for (int i = 0; i < PARSE_CHUNK && did == DID_MORE; i++) {
+		if (at >= held || at >= PARSE_CHUNK || p->skip || parse_is_left(p))
+			break;
+		if (p->rest) {
+			if (parse_rest(p, chunk, &at, held))
+				did = reply_line_end(p);
+		} else {
+			p->next++;
+			did = reply_byte(p, chunk->bytes[at++]);
+		}
+	}
+	return did;
 }
 
 #endif

@@ -505,4 +505,28 @@ PARSE_FUNCTION int request_byte(struct parse *p, __u8 c)
 	return DID_MORE;
 }
 
+/*
+ * Bytes `at` up to `held` of a message or record that has begun, until something happens: it ends, a payload begins, or
+ * they are used up.  Returns enum parse_did.
+ */
+PARSE_FUNCTION int request_bytes(struct parse *p, const struct chunk *chunk, __u32 at, __u32 held)
+{
+	int did = DID_MORE;
+
+	if (!p || !chunk)
+		return DID_BAD;
+	for (int i = 0; i < PARSE_CHUNK && did == DID_MORE; i++) {
+		if (at >= held || at >= PARSE_CHUNK || p->skip || p->step == STEP_START || parse_is_left(p))
+			break;
+		if (p->rest) {
+			if (parse_rest(p, chunk, &at, held))
+				did = request_line_end(p);
+		} else {
+			p->next++;
+			did = request_byte(p, chunk->bytes[at++]);
+		}
+	}
+	return did;
+}
+
 #endif
