@@ -199,7 +199,9 @@ PARSE_FUNCTION int parse_newline(const struct chunk *chunk, __u32 at)
 	if (!chunk)
 		return PARSE_CHUNK;
 	for (i = at >> 3; i < PARSE_CHUNK / 8; i++) {
-		found = parse_newlines(chunk->words[i] | hide);
+		/* Kept as a number: Linux 6.1 loses sight of a pointer that moves. */
+		asm volatile("" : "+r"(i));
+		found = parse_newlines(chunk->words[i & (PARSE_CHUNK / 8 - 1)] | hide);
 		hide = 0;
 		for (byte = 0; found && byte < 8; byte++, found >>= 8)
 			if (found & 0x80)

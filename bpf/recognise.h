@@ -15,6 +15,13 @@
 #include "feed.h"
 #include "requests.h"
 
+/* `size` bytes, PARSE_CHUNK at most, that are `at` into the read.  false: they cannot be had. */
+static __always_inline bool read_chunk(struct feed *f, __u32 at, __u32 size)
+{
+	asm volatile("" : "+r"(size)); /* or the test goes into another one, of another number */
+	return size <= PARSE_CHUNK && !bpf_dynptr_read(f->chunk.bytes, size, &f->skb, f->offset + at, 0);
+}
+
 /* At the first byte of a request.  false: to be called again, with a pipeline. */
 static __always_inline bool request_begin(struct feed *f)
 {
@@ -90,7 +97,7 @@ static long request_step(__u32 index, struct feed *f)
 	} else if (at - f->from >= f->held) {
 		f->from = at;
 		f->held = f->size - at < PARSE_CHUNK ? f->size - at : PARSE_CHUNK;
-		if (f->held > PARSE_CHUNK || bpf_dynptr_read(f->chunk.bytes, f->held, &f->skb, f->offset + at, 0))
+		if (!read_chunk(f, at, f->held))
 			did = DID_BAD;
 	} else {
 		if (p->step == STEP_START) {
@@ -207,11 +214,19 @@ static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
 	    (x->in.protocol == EXCHANGE_NEW && x->in.flags & PARSE_OLD && x->in.kind != NEW_FRAMES && !f.open))
 		recognise_begin(x, tp);
 	f.was = x->in.protocol;
+	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &f.skb);
+	if (f.was == EXCHANGE_MEMCACHED && size >= 8 && size <= PARSE_CHUNK && x->in.next == f.start && !x->pipelined &&
+	    !f.open && !x->nr_begun && read_chunk(&f, 0, size) && request_is_get(&x->in, &f.chunk, size)) {
+		x->nr_begun = 1;
+		x->in.begin = f.start;
+		x->in.next = f.start + size;
+		x->in.ended = 0;
+		return 0;
+	}
 	if (x->pipelined) {
 		f.line = bpf_sk_storage_get(&pipelines, sk, NULL, 0);
 		f.now = bpf_ktime_get_ns();
 	}
-	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &f.skb);
 	bpf_loop(FEED_MAX_STEPS, request_step, &f, 0);
 	if (f.over == FEED_SPLIT) {
 		f.line = become_pipelined(&f, sk);

@@ -208,15 +208,10 @@ PARSE_FUNCTION int reply_byte(struct parse *p, __u8 c)
 
 	if (!p)
 		return DID_BAD;
-	if (p->protocol == EXCHANGE_HTTP1) {
-		if (!p->nr && !p->length && p->step == STEP_FIELDS && c != '\r' && c != '\n' && !field_may_matter(c)) {
-			p->rest = 1;
-			return DID_MORE;
-		}
+	if (p->protocol == EXCHANGE_HTTP1)
 		style = http1_style(p);
-	} else {
+	else
 		style.typed = p->protocol == EXCHANGE_RESP;
-	}
 	event = parse_byte(p, c, &style);
 	if (event == EVENT_LINE)
 		return reply_line_end(p);
@@ -241,7 +236,9 @@ PARSE_FUNCTION int reply_bytes(struct parse *p, const struct chunk *chunk, __u32
 	for (int i = 0; i < PARSE_CHUNK && did == DID_MORE; i++) {
 		if (at >= held || at >= PARSE_CHUNK || p->skip || parse_is_left(p))
 			break;
-		if (p->rest) {
+		if (!p->rest && is_idle_field(p, chunk->bytes[at])) {
+			p->rest = !parse_rest(p, chunk, &at, held);
+		} else if (p->rest) {
 			if (parse_rest(p, chunk, &at, held))
 				did = reply_line_end(p);
 		} else {

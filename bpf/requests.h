@@ -467,6 +467,20 @@ static inline enum request_first request_first_byte(struct parse *p, __u8 c)
 	return FIRST_RECORD;
 }
 
+/* A line of no interest begins with it. */
+static inline bool is_idle_field(const struct parse *p, __u8 c)
+{
+	return p->protocol == EXCHANGE_HTTP1 && p->step == STEP_FIELDS && !p->nr && !p->length && c != '\r' && c != '\n' &&
+	       !field_may_matter(c);
+}
+
+/* A read that is one "get" of memcached, whole and alone: what nearly all of them are. */
+static inline bool request_is_get(const struct parse *p, const struct chunk *chunk, __u32 size)
+{
+	return p->protocol == EXCHANGE_MEMCACHED && p->step == STEP_START && !p->skip &&
+	       (chunk->words[0] & 0xffffffff) == WORD("get ") && parse_newline(chunk, 0) == (int)size - 1;
+}
+
 /* One byte, of a message or record that has begun. */
 PARSE_FUNCTION int request_byte(struct parse *p, __u8 c)
 {
@@ -484,10 +498,6 @@ PARSE_FUNCTION int request_byte(struct parse *p, __u8 c)
 			return DID_BAD;
 	}
 	if (p->protocol == EXCHANGE_HTTP1) {
-		if (!p->nr && !p->length && p->step == STEP_FIELDS && c != '\r' && c != '\n' && !field_may_matter(c)) {
-			p->rest = 1;
-			return DID_MORE;
-		}
 		style = http1_style(p);
 	} else {
 		style.typed = p->protocol != EXCHANGE_MEMCACHED;
@@ -518,7 +528,9 @@ PARSE_FUNCTION int request_bytes(struct parse *p, const struct chunk *chunk, __u
 	for (int i = 0; i < PARSE_CHUNK && did == DID_MORE; i++) {
 		if (at >= held || at >= PARSE_CHUNK || p->skip || p->step == STEP_START || parse_is_left(p))
 			break;
-		if (p->rest) {
+		if (!p->rest && is_idle_field(p, chunk->bytes[at])) {
+			p->rest = !parse_rest(p, chunk, &at, held); /* nearly every line of HTTP/1 */
+		} else if (p->rest) {
 			if (parse_rest(p, chunk, &at, held))
 				did = request_line_end(p);
 		} else {
