@@ -42,20 +42,20 @@ int BPF_PROG(read_fexit, struct sock *sk, struct msghdr *msg, unsigned long len,
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(write_tp, struct sock *sk, int ret, int flags)
 {
-	return on_write(sk, ret);
+	return on_write(sk, ret, true);
 }
 
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(write_fexit, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
 {
-	return on_write(sk, ret);
+	return on_write(sk, ret, false);
 }
 
 /* sendfile and splice until 6.5; later they arrive at tcp_sendmsg. */
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(sendpage_fexit, struct sock *sk, struct page *page, int offset, unsigned long size, int flags, int ret)
 {
-	return on_write(sk, ret);
+	return on_write(sk, ret, false);
 }
 
 /* On AF_UNIX, where the tracepoints are missing. */
@@ -68,7 +68,7 @@ int BPF_PROG(unix_read_fexit, struct socket *socket, struct msghdr *msg, unsigne
 SEC("fexit/unix_stream_sendmsg")
 int BPF_PROG(unix_write_fexit, struct socket *socket, struct msghdr *msg, unsigned long len, int ret)
 {
-	return on_write(socket->sk, ret);
+	return on_write(socket->sk, ret, false);
 }
 
 /* What is read, and what is sent on pipelined connections. */

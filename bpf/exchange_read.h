@@ -50,9 +50,7 @@ static __always_inline int on_arrival(struct sock *sk)
 	x->seq_stamped = end;
 	bpf_spin_unlock(&x->lock);
 pend:
-	/* Read first: the line stays shared between CPUs while a service is busy. */
-	if (!pending[SERVICE_INDEX(service)])
-		pending[SERVICE_INDEX(service)] = 1;
+	set_pending(service);
 	return 0;
 }
 
@@ -240,7 +238,7 @@ out:
 	if (over || amended)
 		book(&done, service, over ? 1 : -1);
 	if (amended)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_AMENDED], 1);
+		count_amended(cell, service);
 	if (unseen)
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
 	if (begun)

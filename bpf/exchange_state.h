@@ -101,6 +101,13 @@ __u32 nr_protocol[EXCHANGE_MAX_SERVICES][EXCHANGE_NR_PROTOCOLS];
 /* Sockets whose storage could not be made (memory): their requests are not measured. */
 __u64 nr_missed;
 
+static __always_inline void set_pending(__u32 service)
+{
+	/* Read first: the line stays shared between CPUs while a service is busy. */
+	if (!pending[SERVICE_INDEX(service)])
+		pending[SERVICE_INDEX(service)] = 1;
+}
+
 static __always_inline bool per_connection(__u32 service)
 {
 	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_PER_CONNECTION;
@@ -174,6 +181,13 @@ static __always_inline void take(struct exchange *x, __u64 end, struct exchange_
 	copy_done(x, x->begin, end, x->blocked_ns, done);
 	x->begin = x->last_write = 0;
 	x->blocked_since = x->blocked_ns = 0;
+}
+
+/* It goes on, and so must the sweep. */
+static __always_inline void count_amended(struct exchange_cell *cell, __u32 service)
+{
+	__sync_fetch_and_add(&cell->counters[EXCHANGE_AMENDED], 1);
+	set_pending(service);
 }
 
 /* Under the lock: the sweep ended it too early.  Opens it again and says what was booked. */

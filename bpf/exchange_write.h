@@ -73,7 +73,8 @@ static __always_inline bool is_close_notify(const struct exchange *x, int ret)
 	return x->in.flags & PARSE_TLS12 ? ret == 31 || ret == 23 : ret == TLS_HEADER_SIZE + TLS_CLOSE_NOTIFY;
 }
 
-static __always_inline int on_write(struct sock *sk, int ret)
+/* `answers`: kernels that do not show what is sent have no pipelines, and need not be able to load what walks them. */
+static __always_inline int on_write(struct sock *sk, int ret, bool answers)
 {
 	bool unmatched = false, amended = false, over = false, unseen = false, fresh;
 	struct exchange_done done = {};
@@ -89,7 +90,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return 0;
-	line = find_pipeline(x, sk);
+	line = answers ? find_pipeline(x, sk) : NULL;
 	if (line) {
 		if (line->again_size)
 			walk_again(x, line);
@@ -151,7 +152,7 @@ static __always_inline int on_write(struct sock *sk, int ret)
 	if (over || amended)
 		book(&done, service, over ? 1 : -1);
 	if (amended)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_AMENDED], 1);
+		count_amended(cell, service);
 	if (unseen) {
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
 		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_READ], 1);

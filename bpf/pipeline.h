@@ -65,8 +65,7 @@ __noinline int pipeline_push(struct pipeline *line, __u32 service, const struct 
 	if (!line || !request)
 		return 1;
 	last = QUEUED(line, line->to - 1);
-	if (!pending[SERVICE_INDEX(service)])
-		pending[SERVICE_INDEX(service)] = 1;
+	set_pending(service);
 	if (line->from != line->to && last->arrival == request->arrival && last->read == request->read &&
 	    last->owed_from == request->owed_from && last->flags == request->flags) {
 		last->nr++;
