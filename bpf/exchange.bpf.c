@@ -388,20 +388,64 @@ int sweep(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
-/* Nothing says when an AF_UNIX server closes, so every exchange ends by settling, and an entry by being idle. */
+/* Before sweep_unix: which sockets are still there. */
+SEC("iter/unix")
+int see_unix(struct bpf_iter__unix *ctx)
+{
+	struct unix_sock *sk = ctx->unix_sk;
+	struct exchange *x;
+	__u64 cookie;
+
+	if (!sk)
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	x = bpf_map_lookup_elem(&unix_exchanges, &cookie);
+	if (x && x->seen)
+		x->seen = sweep_number;
+	return 0;
+}
+
+/* The socket is gone, and nothing said so: what was answered is over, and what was not never will be. */
+static __always_inline void end_unix(struct exchange *x)
+{
+	struct exchange_done done = {};
+	__u32 service = x->service;
+	bool over, aborted;
+
+	bpf_spin_lock(&x->lock);
+	over = x->begin && x->last_write;
+	aborted = x->begin && !x->last_write;
+	if (over)
+		take(x, x->last_write, &done);
+	bpf_spin_unlock(&x->lock);
+
+	if (over)
+		book(&done, service, 1);
+	if (aborted)
+		count(service, EXCHANGE_ABORTED, 1);
+}
+
+/* Nothing says when an AF_UNIX server closes, so every exchange ends by settling, and an entry with its socket, or in another
+ * network namespace by being idle. */
 SEC("iter/bpf_map_elem")
 int sweep_unix(struct bpf_iter__bpf_map_elem *ctx)
 {
 	__u64 *key = ctx->key;
 	struct exchange *x;
 	__u64 cookie, now;
+	bool gone;
 
 	if (!key)
 		return 0;
 	cookie = *key;
 	x = bpf_map_lookup_elem(&unix_exchanges, &cookie);
 	now = bpf_ktime_get_ns();
-	if (x && !sweep_one(x, false, false, true, now) && now - x->first_read > UNIX_IDLE_NS)
+	if (!x)
+		return 0;
+	gone = x->seen && x->seen != sweep_number;
+	if (gone)
+		end_unix(x);
+	if (gone || (!sweep_one(x, false, false, true, now) && now - x->first_read > UNIX_IDLE_NS))
 		bpf_map_delete_elem(&unix_exchanges, &cookie);
 	return 0;
 }

@@ -25,7 +25,10 @@ static __always_inline struct exchange *mark_unix(struct sock *sk, __u32 service
 {
 	struct exchange_cell *cell = cell_of(service);
 	__u64 cookie = bpf_get_socket_cookie(sk);
-	struct exchange fresh = { .service = service };
+	struct exchange fresh = {
+		.service = service,
+		.seen = sk->__sk_common.skc_net.net->ns.inum == own_netns ? sweep_number : 0,
+	};
 
 	if (bpf_map_update_elem(&unix_exchanges, &cookie, &fresh, BPF_NOEXIST))
 		__sync_fetch_and_add(&nr_missed, 1);

@@ -37,9 +37,12 @@
  * TCP has sequence numbers; AF_UNIX and Multipath TCP have not, so there every read takes all stamps, every write is
  * new, and the end of a connection is seen when the server reads it.  AF_UNIX raises no event when the server closes
  * first and takes socket storage along, so its exchanges live in a hash by socket cookie, outlive the socket, and are
- * ended by the sweep.
+ * ended by the sweep, which looks through the sockets of our network namespace for those that are gone.
  *
- * What it cannot see: several requests in one read count as one exchange (no protocol knowledge here), and the time
+ * What a connection speaks is told by its first bytes where the kernel shows them (recognise.h): then a read may bring
+ * no new request (a body, a handshake), and a connection with several open at once has a queue of them (pipeline.h).
+ *
+ * What it cannot see: several requests in one read of an unknown protocol, which count as one exchange, and the time
  * between the handover to the kernel and the client.
  */
 #ifndef EBEE_EXCHANGE_STATE_H
@@ -96,6 +99,7 @@ struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 /* Nonzero: something on a socket of the service may be open.  Set by programs, cleared before a sweep. */
 __u32 pending[EXCHANGE_MAX_SERVICES];
 __u32 unix_seen; /* nonzero: some service listens on AF_UNIX */
+__u32 own_netns, sweep_number; /* written by user space */
 /* Connections by what they turned out to speak. */
 __u32 nr_protocol[EXCHANGE_MAX_SERVICES][EXCHANGE_NR_PROTOCOLS];
 /* Sockets whose storage could not be made (memory): their requests are not measured. */

@@ -200,6 +200,11 @@ struct bpf_iter__task_file {
 	struct file *file;
 };
 
+struct bpf_iter__unix {
+	struct bpf_iter_meta *meta;
+	struct unix_sock *unix_sk;
+};
+
 struct bpf_iter__tcp {
 	struct bpf_iter_meta *meta;
 	struct sock_common *sk_common;

@@ -17,6 +17,7 @@ struct exchange {
 	struct bpf_spin_lock lock;
 	__u32 service;
 	__u32 owner;       /* enum owner: does a process of the service read this connection? */
+	__u32 seen;        /* AF_UNIX: the sweep that found its socket last; 0: it is in another network namespace */
 	__u32 seq_stamped; /* TCP sequence number up to which arrival is stamped */
 	__u32 seq_last;    /* where the latest chunk starts */
 	__u32 write_seq;   /* TCP write position that we have accounted for */

@@ -123,6 +123,8 @@ int ebee_open(struct ebee **ret, const struct ebee_opts *opts, char *error, size
 	err = programs_load(&e->skel, &programs, error, error_size);
 	if (err)
 		goto out;
+	e->skel->bss->own_netns = e->netns;
+	e->skel->bss->sweep_number = 1;
 	if (opts && opts->settle_ns)
 		e->skel->data->settle_ns = opts->settle_ns;
 	if (opts && opts->long_ns)
@@ -293,8 +295,12 @@ int ebee_sweep(struct ebee *e)
 	for (i = 0; i < e->nr_services; i++)
 		e->skel->bss->swept[i].nr_connections = e->skel->bss->swept[i].nr_listen_drops = 0;
 	err = programs_iterate(e->skel->links.sweep);
-	if (!err && e->skel->bss->unix_seen)
-		err = programs_iterate(e->skel->links.sweep_unix);
+	if (!err && e->skel->bss->unix_seen) {
+		e->skel->bss->sweep_number += 1 + (e->skel->bss->sweep_number == UINT32_MAX); /* never 0 */
+		err = programs_iterate(e->skel->links.see_unix);
+		if (!err)
+			err = programs_iterate(e->skel->links.sweep_unix);
+	}
 	if (!err)
 		err = lifecycle_sweep(e);
 	return err ? err : lifecycle_step(e);

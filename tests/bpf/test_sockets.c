@@ -206,6 +206,36 @@ static void a_unix_server_that_closes_first_loses_nothing(void **state)
 	forget(pid);
 }
 
+static void serve_nothing(int fd)
+{
+	char buf[MESSAGE];
+
+	read_all(fd, buf, MESSAGE);
+}
+
+static void a_unix_server_that_closes_without_an_answer_aborts(void **state)
+{
+	char request[MESSAGE] = "request", end;
+	int listener, fd;
+	pid_t pid;
+
+	(void)state;
+	NEEDS_BPF();
+	listener = unix_socket("ebee-test-abort", true);
+	pid = server_start(listener, serve_nothing);
+	observe(pid);
+	fd = unix_socket("ebee-test-abort", false);
+	assert_true(write_all(fd, request, MESSAGE));
+	assert_int_equal(read(fd, &end, 1), 0);
+	read_window();
+	assert_int_equal(info.nr_completed, 0);
+	assert_int_equal(info.nr_in_flight, 0);
+	assert_int_equal(info.coverage.nr_aborted, 1);
+	close(fd);
+	close(listener);
+	forget(pid);
+}
+
 static void a_unix_clients_own_side_is_not_a_service(void **state)
 {
 	int listener, fd;
@@ -387,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_unix_listener_made_later_is_known_from_its_first_read_on),
 		cmocka_unit_test(a_unix_client_that_leaves_ends_its_exchange),
 		cmocka_unit_test(a_unix_server_that_closes_first_loses_nothing),
+		cmocka_unit_test(a_unix_server_that_closes_without_an_answer_aborts),
 		cmocka_unit_test(a_unix_clients_own_side_is_not_a_service),
 		cmocka_unit_test(a_request_read_by_splice_is_found_by_its_answer),
 		cmocka_unit_test(a_request_that_comes_before_the_answer_of_a_spliced_one_is_another),

@@ -336,7 +336,9 @@ static int listen_large_buffers(void)
 static void serve_buffered(int fd)
 {
 	char buf[NET_MESSAGE], *large = calloc(1, LARGE);
+	int size = 2 * LARGE;
 
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)); /* where the listener's is not inherited */
 	while (net_read(fd, buf, NET_MESSAGE)) {
 		rig_sleep_us(10000);
 		for (size_t done = 0; done < LARGE;) {
