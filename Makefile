@@ -183,7 +183,7 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
-tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle
+tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle $(BUILD)/mixes
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
 cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
@@ -241,12 +241,12 @@ accuracy:
 	$(Q)BUILD=$(BUILD) experiments/accuracy/run
 
 # What policies are worth on the simulated machine, beside what nobody who steers can know.
-$(BUILD)/oracle: $(BUILD)/experiments/policies/oracle.o $(BUILD)/libparties.a $(BUILD)/libebee.a
+$(BUILD)/oracle $(BUILD)/mixes: $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
 	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
 compare:
 	$(call ensure,$(PACKAGES_BUILD))
-	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(BUILD)/oracle
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(BUILD)/oracle $(BUILD)/mixes
 	$(Q)BUILD=$(BUILD) experiments/policies/compare
 
 sim:
