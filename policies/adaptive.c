@@ -39,7 +39,7 @@ struct adaptive_service {
 	uint32_t patience;            /* how many times patience_ns a smaller share must look enough */
 	uint64_t spare_since_ns, shrunk_ns, regretted_ns;
 	bool has_spare;
-	struct option want;
+	double missed;                /* latency in targets while violated, else 0 */
 };
 
 struct adaptive {
@@ -184,11 +184,12 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 		return here;
 	}
 	violated = is_violated(mine, s);
+	mine->missed = violated ? (double)s->latency_ns / (double)s->target_ns : 0;
 	if (s->signal == POLICY_STALLED)
 		return violated ? step_up(mine, view, s, now) : here;
-	enough = demand_latency_ns(&mine->demand, demand_rush(&mine->demand), now->cores, now->speed) <= limit * (double)s->target_ns;
+	enough = demand_latency_ns(&mine->demand, demand_rush(&mine->demand), now->cores, now->speed) <=
+		 limit * (double)s->target_ns;
 	best = choose(mine, view, s, s->max.cores);
-	mine->want = best;
 	spare = enough && !violated && best.holds && best.cost < here.cost * (1 - worthwhile);
 	if (may_shrink(mine, now_ns, spare)) {
 		mine->shrunk_ns = now_ns;
@@ -205,12 +206,13 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	return step_up(mine, view, s, now);
 }
 
-/* The predicted latency in targets, whatever is queued now. */
+/* The predicted latency in targets, whatever is queued now; a violation that is seen counts in any case. */
 static double strain(const struct adaptive_service *mine, const struct policy_service *s, const struct policy_share *share)
 {
 	const struct demand *d = &mine->demand;
+	double predicted = demand_latency_ns(d, d->rate, share->cores, share->speed) / (double)s->target_ns;
 
-	return demand_latency_ns(d, d->busy_rate, share->cores, share->speed) / (double)s->target_ns;
+	return share->cores <= s->have.cores && mine->missed > predicted ? mine->missed : predicted;
 }
 
 /*

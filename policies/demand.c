@@ -6,11 +6,12 @@
 
 #include <math.h>
 
-enum { FIRST_TAIL = 3, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, USUAL_WAIT_PARTS = 4 };
+enum { FIRST_TAIL = 3, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, FEW_COUNT = 100, USUAL_WAIT_PARTS = 4 };
 
-static const double memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 1.5, drain_s = 0.25;
-static const double step_ratio = 1.25, hoped_ratio = 1.1, full = 0.97, doubt = 0.05, light_wait = 0.3, first_wait = 0.6, most_wait = 12, least_wait = 0.2;
-static const double log_of_100 = 4.605, endless_ns = 1e18;
+static const double least_memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 2, doubt = 0.05, drain_s = 0.25;
+static const double step_ratio = 1.25, hoped_ratio = 1.1; /* of the costs at two speeds, where one is not known */
+static const double first_wait = 0.6, least_wait = 0.2, most_wait = 12, light_wait = 0.3, few_excess = 0.3;
+static const double full = 0.97, log_of_100 = 4.605, endless_ns = 1e18;
 
 static double larger(double a, double b)
 {
@@ -32,13 +33,14 @@ static void observe_rate(struct demand *d, const struct policy_service *s, doubl
 {
 	double rate = (double)s->nr_arrived / window_s;
 	double chance = sqrt(larger(d->rate, rate) / window_s);
-	double change = rate - d->rate;
+	double change = rate - d->rate, memory_s = larger(least_memory_s, 2 * (double)s->target_ns / 1e9);
 
 	if (!d->known || fabs(change) > sigmas_of_change * chance)
 		d->rate = rate;
 	else
 		d->rate += change * window_s / (window_s + memory_s);
-	d->busy_rate = larger(d->rate, smaller(rate, d->rate + chance)) + sigmas_of_chance * sqrt(d->rate / (window_s + memory_s));
+	chance = sqrt(d->rate / (window_s + memory_s));
+	d->busy_rate = larger(d->rate, smaller(rate, d->rate + chance)) + sigmas_of_chance * chance;
 }
 
 static void observe_backlog(struct demand *d, const struct policy_service *s)
@@ -83,18 +85,22 @@ static double waiting(double cores, double utilisation)
 /* A service whose cores were full says how long its queue was, not how it waits. */
 static void observe_tail(struct demand *d, const struct policy_service *s, uint64_t window_ns)
 {
-	double n = (double)s->nr_completed, trust = n / (n + TAIL_COUNT);
+	double n = (double)s->nr_completed, trust = larger(n / (n + TAIL_COUNT) / 2, n / (n + d->nr_tailed));
 	double cores = s->have.cores, utilisation = (double)s->cpu_ns / ((double)window_ns * cores);
 	double seen = (double)s->latency_ns / demand_cost_ns(d, s->have.speed), w;
+
+	if (n < FEW_COUNT) /* the slowest of a few is no high percentile yet */
+		seen *= 1 + few_excess * (1 - n / FEW_COUNT);
 
 	if (utilisation >= full)
 		return;
 	w = waiting(cores, utilisation);
 	if (w < light_wait || seen < d->tail)
-		d->tail += (larger(seen - d->wait * w, 1) - d->tail) * trust / 2;
+		d->tail += (larger(seen - d->wait * w, 1) - d->tail) * trust;
 	else
-		d->wait += ((seen - d->tail) / w - d->wait) * trust / 2;
+		d->wait += ((seen - d->tail) / w - d->wait) * trust;
 	d->wait = smaller(larger(d->wait, least_wait), most_wait);
+	d->nr_tailed += n;
 }
 
 void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)

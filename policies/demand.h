@@ -24,6 +24,7 @@ struct demand {
 	double cost_ns;    /* CPU time per request at slowness 1 */
 	double nr_costed;  /* requests that rests on, bounded: old ones fade */
 	double tail, wait;
+	double nr_tailed;  /* requests those rest on */
 	double slowness[DEMAND_MAX_SPEEDS]; /* cost at a speed relative to the first; 0: never been there */
 	double nr_timed[DEMAND_MAX_SPEEDS]; /* requests that rests on */
 };

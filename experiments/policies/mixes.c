@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mixes.c - how fast policies find an allocation that lasts, and how long they stay in such: figure 10's question, on seeded
- * mixes at constant load.  Glue over the plant and the tick; it steers nothing itself.
+ * mixes.c - how fast policies find an allocation that lasts, and how long they stay in such: figure 10's question, on
+ * seeded mixes at constant load.  Glue over the plant and the tick; it steers nothing itself.
  *
  *	mixes NR_SERVICES NR_MIXES POLICY...      a row per policy
  *

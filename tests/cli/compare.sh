@@ -19,6 +19,8 @@ awk '$1 == "ramp" && $2 == "adaptive" && $3 <= 0.5 && $6 + 0 <= 1 { ok = 1 } END
 tap_ok $? "the adaptive policy violates at most half a percent of the ramp's windows"
 tap_note "$(cat "$scratch/table")"
 
+$compare --seeds 1 --only mixes-1 adaptive >/dev/null 2>&1
+tap_is $? 2 "mixes of one service are refused"
 "$BUILD/oracle" 2>/dev/null
 tap_is $? 2 "an oracle without a scenario is refused"
 # Two requests a second of 1 ms each hold on one core at the lowest speed: three cores are left for 10 s.
