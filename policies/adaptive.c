@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * adaptive.c - gives every service at once what it is predicted to need, and corrects the prediction by what it sees.  Pure.
+ * adaptive.c - gives every service at once what it is predicted to need, and corrects the prediction by what it sees.
+ * Pure.
  *
- * Every window, for every service: the cheapest pair of cores and speed whose predicted latency (demand.h) is well inside
- * the target.  More is given at once, to several services in one step; less only after the smaller share was enough for a
- * while, and later each time it turned out not to be.  Between the two nothing moves.  Where the machine is too small,
- * the service for which it costs least gives a core for speed; where that is not enough either, those named last in the
- * configuration go short.
+ * Every window, for every service: the cheapest pair of cores and speed whose predicted latency (demand.h) is well
+ * inside the target.  More is given at once, to several services in one step; less only after the smaller share looked
+ * enough for a while, and longer after each time that it was not.  Between the two nothing moves.  Where the machine is
+ * too small, the service for which it costs least gives a core for speed; then the one that stays furthest below its
+ * target; where none can, those named last in the configuration go short.
  *
  * "Cheapest": a busy core draws one third, and two thirds with the square of its speed; an idle one an eighth; and
  * where there is best-effort work, a core is worth what that would do with it.  Nothing here is read from the machine.
@@ -59,7 +60,8 @@ static bool same_share(const struct policy_share *a, const struct policy_share *
 	return a->cores == b->cores && a->speed == b->speed && a->ways == b->ways;
 }
 
-static double cost_of(const struct adaptive_service *mine, const struct policy_view *view, uint32_t cores, uint32_t speed)
+static double cost_of(const struct adaptive_service *mine, const struct policy_view *view, uint32_t cores,
+		      uint32_t speed)
 {
 	double work = demand_work(&mine->demand, speed);
 	double pace = demand_cost_ns(&mine->demand, view->nominal_speed) / demand_cost_ns(&mine->demand, speed);
@@ -119,7 +121,8 @@ static struct option choose(const struct adaptive_service *mine, const struct po
 /* One late request of a few makes a bad percentile, so few requests must be late twice. */
 static bool is_violated(struct adaptive_service *mine, const struct policy_service *s)
 {
-	bool bad = s->signal == POLICY_STALLED || ((s->nr_completed || s->nr_listen_drops) && s->latency_ns > s->target_ns);
+	bool judged = s->nr_completed || s->nr_listen_drops;
+	bool bad = s->signal == POLICY_STALLED || (judged && s->latency_ns > s->target_ns);
 
 	mine->nr_bad = bad ? mine->nr_bad + 1 : 0;
 	return bad && (s->nr_completed >= SURE_COUNT || mine->nr_bad >= NR_BAD_WINDOWS);
@@ -207,7 +210,8 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 }
 
 /* The predicted latency in targets, whatever is queued now; a violation that is seen counts in any case. */
-static double strain(const struct adaptive_service *mine, const struct policy_service *s, const struct policy_share *share)
+static double strain(const struct adaptive_service *mine, const struct policy_service *s,
+		     const struct policy_share *share)
 {
 	const struct demand *d = &mine->demand;
 	double predicted = demand_latency_ns(d, d->rate, share->cores, share->speed) / (double)s->target_ns;
@@ -217,9 +221,10 @@ static double strain(const struct adaptive_service *mine, const struct policy_se
 
 /*
  * Takes the core that is missed least: one that speed makes up for, the cheapest first; then one from the service that
- * stays furthest below its target; when none can stay below it, from the one named last.  False: all are at their floors.
+ * stays furthest below its target; when none can, from the one named last.  False: all are at their floors.
  */
-static bool squeeze(const struct adaptive *a, const struct policy_view *view, struct option *wanted, bool *somebody_short)
+static bool squeeze(const struct adaptive *a, const struct policy_view *view, struct option *wanted,
+		    bool *somebody_short)
 {
 	struct option best = { 0 };
 	double least = 0;

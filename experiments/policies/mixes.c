@@ -5,8 +5,8 @@
  *
  *	mixes NR_SERVICES NR_MIXES POLICY...      a row per policy
  *
- * A mix is NR_SERVICES of the published services with loads on a grid of 10 %, such that 14 cores hold it with one to spare
- * and the even split at nominal speed does not.  An allocation is valid when, held for ever, at most 1 % of each service's
+ * A mix is NR_SERVICES of the published services with loads on a grid of 10 %, such that 14 cores hold it with one to
+ * spare and the even split at nominal speed does not.  An allocation is valid when, held for ever, at most 1 % of each service's
  * requests are late: played for 20 s or 20,000 requests, whichever is longer.  From the start,
  *	first ok    every window met its target once (what papers call convergence)
  *	valid       the allocation became valid and stayed so for 10 s; 60 when it never did
@@ -253,8 +253,8 @@ int main(int argc, char **argv)
 	}
 	fprintf(stderr, "\r%30s\r", "");
 	for (int p = 3; p < argc; p++)
-		printf("%u services  %-14s  first ok %4.1f s  valid %4.1f s (worst %2.0f)  in V %.2f  %4.1f moves/min\n", nr,
-		       argv[p], sums[p - 3].first_ok_s, sums[p - 3].valid_s, worst[p - 3].valid_s, sums[p - 3].in_v,
+		printf("%u services  %-14s  first ok %4.1f s  valid %4.1f s (worst %2.0f)  in V %.2f  %4.1f moves/min\n",
+		       nr, argv[p], sums[p - 3].first_ok_s, sums[p - 3].valid_s, worst[p - 3].valid_s, sums[p - 3].in_v,
 		       sums[p - 3].moves);
 	return 0;
 }

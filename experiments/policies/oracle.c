@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * oracle.c - what nobody who steers can know: the least energy, and the most best-effort work, with which a scenario can be
- * served.  Glue over the plant's stations and the tick's sums; it steers nothing.
+ * oracle.c - what nobody who steers can know: the least energy, and the most best-effort work, with which a scenario
+ * can be served.  Glue over the plant's stations and the tick's sums; it steers nothing.
  *
  *	oracle SCENARIO      prints {"energy_j":J,"be_work":W,"impossible_s":S}
  *
- * For every load that occurs (in percent, with the neighbours') and every speed it plays the service alone with more and
- * more cores, until no judged window is violated and at most 1 % of the requests are late.  Then it takes, interval by
+ * For every load that occurs (in percent, with the neighbours') and every speed it plays the service alone with more
+ * and more cores, until no judged window is violated and at most 1 % of the requests are late.  Then it takes, interval by
  * interval, those shares that fit the machine together and cost least, or leave most cores; switching costs it nothing.
  * Neighbours disturb by their load and not by their shares, so that services can be played one by one.
  */
@@ -96,9 +96,12 @@ static struct level *explore(struct oracle *o, uint32_t service, const double *l
 
 static const struct level *level_of(struct oracle *o, uint32_t service, const double *loads)
 {
-	for (uint32_t i = 0; i < o->nr_levels; i++)
-		if (o->levels[i]->service == service && !memcmp(o->levels[i]->loads, loads, sizeof(o->levels[i]->loads)))
-			return o->levels[i];
+	for (uint32_t i = 0; i < o->nr_levels; i++) {
+		const struct level *l = o->levels[i];
+
+		if (l->service == service && !memcmp(l->loads, loads, sizeof(l->loads)))
+			return l;
+	}
 	return explore(o, service, loads);
 }
 
@@ -109,9 +112,12 @@ static void add_service(const struct oracle *o, const struct level *l, double *c
 
 	for (uint32_t n = 0; n <= o->nr_cores; n++) {
 		with[n] = nowhere;
-		for (uint32_t speed = 0; speed < o->nr_speeds; speed++)
-			if (l->cores[speed] && l->cores[speed] <= n && cost[n - l->cores[speed]] + l->power_w[speed] < with[n])
-				with[n] = cost[n - l->cores[speed]] + l->power_w[speed];
+		for (uint32_t speed = 0; speed < o->nr_speeds; speed++) {
+			uint32_t cores = l->cores[speed];
+
+			if (cores && cores <= n && cost[n - cores] + l->power_w[speed] < with[n])
+				with[n] = cost[n - cores] + l->power_w[speed];
+		}
 	}
 	memcpy(cost, with, sizeof(*cost) * (o->nr_cores + 1));
 }
@@ -179,7 +185,8 @@ int main(int argc, char **argv)
 		serve(&o, loads, (double)interval_ns / 1e9, &energy, &work, &impossible_s);
 	}
 	fprintf(stderr, "\n");
-	printf("{\"energy_j\":%.1f,\"be_work\":%.2f,\"impossible_s\":%.1f}\n", energy.energy_j, work.be_work, impossible_s);
+	printf("{\"energy_j\":%.1f,\"be_work\":%.2f,\"impossible_s\":%.1f}\n", energy.energy_j, work.be_work,
+	       impossible_s);
 	while (o.nr_levels)
 		free(o.levels[--o.nr_levels]);
 	plant_close(o.plant);
