@@ -72,6 +72,7 @@ enum exchange_counter {
 	EXCHANGE_STREAM_LOST, /* requests that could not be remembered, or open when their connection became opaque */
 	EXCHANGE_ONE_WAY,    /* commands that want no answer: in no histogram */
 	EXCHANGE_TLS_UNSURE, /* TLS connections whose handshake we could not tell from requests: the first ones were left out */
+	EXCHANGE_UNMEASURED, /* arrivals on connections that are not measured: HTTP/2, upgraded ones */
 	EXCHANGE_NR_COUNTERS
 };
 

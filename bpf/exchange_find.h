@@ -96,9 +96,9 @@ static __always_inline bool is_left(const struct exchange *x)
 	return parse_is_left(&x->in) && lifecycle[SERVICE_INDEX(x->service)] == EXCHANGE_PER_REQUEST;
 }
 
-/* The exchange of an observed socket whose requests are counted here, or NULL: after two or three tests on nearly every
- * socket of a machine. */
-static __always_inline struct exchange *find(struct sock *sk, bool reading)
+/* The exchange of an observed socket, measured or not, or NULL: after two or three tests on nearly every socket of a
+ * machine. */
+static __always_inline struct exchange *find_any(struct sock *sk, bool reading)
 {
 	struct exchange *x = NULL;
 
@@ -108,7 +108,15 @@ static __always_inline struct exchange *find(struct sock *sk, bool reading)
 		x = find_unix(sk, reading);
 	else if (reading && sk->sk_protocol == IPPROTO_UDP)
 		count_datagram();
-	return x && x->owner != OWNER_FOREIGN && !by_stream(x->service) && !is_left(x) ? x : NULL;
+	return x && x->owner != OWNER_FOREIGN && !by_stream(x->service) ? x : NULL;
+}
+
+/* One whose requests are counted here. */
+static __always_inline struct exchange *find(struct sock *sk, bool reading)
+{
+	struct exchange *x = find_any(sk, reading);
+
+	return x && !is_left(x) ? x : NULL;
 }
 
 /* Its requests are in its pipeline, which its bytes feed; here only arrivals are stamped, and the end is seen. */

@@ -18,7 +18,7 @@ static __always_inline int on_arrival(struct sock *sk)
 
 	if (sk->__sk_common.skc_state == TCP_LISTEN)
 		return 0;
-	x = find(sk, false);
+	x = find_any(sk, false);
 	if (!x)
 		return 0;
 	service = x->service;
@@ -30,6 +30,10 @@ static __always_inline int on_arrival(struct sock *sk)
 		end = stream_end(sk, tp);
 		if (end == tp->copied_seq)
 			return 0; /* a FIN alone */
+	}
+	if (is_left(x)) {
+		count(service, EXCHANGE_UNMEASURED, 1);
+		return 0;
 	}
 	line = find_pipeline(x, sk);
 	if (line) {

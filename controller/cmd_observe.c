@@ -159,6 +159,7 @@ static const struct { const char *name; size_t offset; } uncovered[] = {
 	{ "lost", offsetof(struct ebee_coverage, nr_lost) },
 	{ "one_way", offsetof(struct ebee_coverage, nr_one_way) },
 	{ "tls_unsure", offsetof(struct ebee_coverage, nr_tls_unsure) },
+	{ "unmeasured", offsetof(struct ebee_coverage, nr_unmeasured) },
 };
 enum { NR_UNCOVERED = sizeof(uncovered) / sizeof(uncovered[0]) };
 

@@ -53,6 +53,13 @@ static uint64_t percentile(const struct ebee_window *w, enum ebee_latency which,
 	return ebee_window_percentile(w, which, permille, &ns) ? 0 : ns;
 }
 
+/* Looks idle, and is not: there is traffic, and none of it is measured. */
+static bool is_blind(const struct ebee_window_info *info)
+{
+	return !info->nr_arrived && !info->nr_completed && !info->nr_in_flight &&
+	       info->coverage.nr_unmeasured + info->coverage.nr_datagram + info->coverage.nr_unprobed > 0;
+}
+
 void sensor_ebee_fill(const struct ebee_window *w, const struct ebee_window_info *info, uint32_t percentile_permille,
 		      uint64_t target_ns, struct sample *ret)
 {
@@ -80,6 +87,7 @@ void sensor_ebee_fill(const struct ebee_window *w, const struct ebee_window_info
 		.nr_listen_drops = info->nr_listen_drops,
 		.has_run_delay = info->has_run_delay,
 		.run_delay_ns = info->run_delay_ns,
+		.signal = is_blind(info) ? POLICY_LOST : POLICY_FRESH,
 	};
 }
 

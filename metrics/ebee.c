@@ -381,6 +381,7 @@ int ebee_window_advance(struct ebee_window *w, struct ebee_window_info *ret)
 			.nr_lost = delta[EXCHANGE_STREAM_LOST],
 			.nr_one_way = delta[EXCHANGE_ONE_WAY],
 			.nr_tls_unsure = delta[EXCHANGE_TLS_UNSURE],
+			.nr_unmeasured = delta[EXCHANGE_UNMEASURED],
 		},
 	};
 	w->start_ns = now;

@@ -195,6 +195,7 @@ struct ebee_coverage {
 	uint64_t nr_lost;         /* requests begun whose end will not be seen: no room, or opaque since */
 	uint64_t nr_one_way;      /* commands that want no answer: in no latency */
 	uint64_t nr_tls_unsure;   /* TLS connections whose handshake was not recognised: their first two requests left out */
+	uint64_t nr_unmeasured;   /* arrivals on connections that are not measured: HTTP/2 by EBEE_EXCHANGE, upgraded ones */
 };
 
 struct ebee_window_info {

@@ -223,6 +223,7 @@ static void http2_is_multiplexed_and_not_measured(void **state)
 	assert_int_equal(o.info.nr_completed, 0);
 	assert_int_equal(o.info.nr_in_flight, 0);
 	assert_int_equal(o.info.coverage.nr_multiplexed, 1);
+	assert_int_equal(o.info.coverage.nr_unmeasured, 1);
 	stop();
 }
 

@@ -68,6 +68,14 @@ if command -v nghttpd >/dev/null && command -v h2load >/dev/null; then
 	server=$!
 	own $server
 	wait_for_port 21612
+	# Whoever is asked to measure it as if it were one request after the other says that it cannot, and not that it is idle.
+	watch 21612 blind
+	h2load -n 200 -c 2 http://127.0.0.1:21612/index.html >"$scratch/h2load" 2>&1
+	watched blind
+	tap_is "$(field requests "$scratch/blind.observe")" 0 'by exchange: no request is made up'
+	tap_is "$(field multiplexed "$scratch/blind.observe")" 2 'by exchange: both connections are declared'
+	grep -q '"state":"lost"' "$scratch/blind.observe"
+	tap_ok $? 'by exchange: the signal is lost, the service not idle'
 	can_watch 21612 nghttpd
 	h2load -n 20000 -c 4 -m 32 -t 1 http://127.0.0.1:21612/index.html >"$scratch/h2load" 2>&1
 	tap_is $? 0 'nghttpd: h2load ends well'
