@@ -62,7 +62,7 @@ enum parse_step {
 	STEP_FIRST,  /* in the first line of one */
 	STEP_FIELDS, /* HTTP/1: lines of name and value */
 	STEP_CHUNK,  /* HTTP/1: size of a chunk, then its bytes */
-	STEP_TRAILER,
+	STEP_TRAILER, /* what follows a body: HTTP/1, lines until an empty one; memcached, the value's line end */
 	STEP_PART,   /* RESP: size of a part, then its bytes */
 	STEP_NAME,   /* RESP: the first part, the command's name */
 	STEP_BODY,   /* payload, and the message is over */
@@ -86,7 +86,7 @@ enum {
 };
 
 /* What a new connection may turn out to speak: the kind while nothing is known. */
-enum { NEW_TEXT, NEW_HTTP, NEW_FRAMES };
+enum { NEW_TEXT, NEW_HTTP, NEW_PROXY, NEW_FRAMES };
 
 /* Of a constant string, as struct parse keeps it. */
 #define WORD_BYTE(s, i) ((i) < sizeof(s) - 1 ? (__u64)(__u8)(s)[(i) < sizeof(s) ? (i) : 0] << 8 * (i) : 0)

@@ -94,6 +94,8 @@ PARSE_FUNCTION int memcached_kind(const struct parse *p)
 
 static inline bool memcached_word(struct parse *p)
 {
+	if (p->step == STEP_TRAILER)
+		return false;
 	if (!p->nr) {
 		p->kind = memcached_kind(p);
 		if (p->kind == MEMCACHED_NONE) /* it knows some that we do not; all are answered */
@@ -116,15 +118,17 @@ static inline bool memcached_word(struct parse *p)
 	return true;
 }
 
-static inline enum parse_did memcached_line(struct parse *p)
+static inline enum parse_did memcached_line(struct parse *p, bool empty)
 {
 	bool store = p->kind == MEMCACHED_STORE, sized = store || p->kind == MEMCACHED_META_SET;
 
+	if (p->step == STEP_TRAILER) /* the value's own line end, where it has to be */
+		return empty ? parse_end(p, DID_END) : DID_BAD;
 	/* Without a good size the command is refused, and nothing belongs to it but its line. */
 	if (!sized || p->body == NO_NUMBER || p->nr < (store ? 4 : 2))
 		return parse_end(p, DID_END);
-	p->skip = p->body + 2;
-	p->step = STEP_BODY;
+	p->skip = p->body;
+	p->step = STEP_TRAILER;
 	return DID_MORE;
 }
 
@@ -201,6 +205,11 @@ static inline bool new_word(struct parse *p)
 		p->protocol = EXCHANGE_MEMCACHED;
 		return memcached_word(p);
 	}
+	if (IS_WORD(p, "PROXY")) { /* a line of a proxy's, before the client's own first one */
+		p->kind = NEW_PROXY;
+		p->rest = 1;
+		return true;
+	}
 	p->kind = NEW_HTTP;
 	method_word(p);
 	if (IS_WORD(p, "PRI"))
@@ -213,6 +222,10 @@ static inline enum parse_did new_line(struct parse *p)
 	if (!p->nr && (__u8)p->word == '*') {
 		p->protocol = EXCHANGE_RESP;
 		return resp_word(p) ? resp_line(p, false) : DID_BAD;
+	}
+	if (p->kind == NEW_PROXY) {
+		p->kind = NEW_TEXT;
+		return DID_MORE;
 	}
 	if (p->kind != NEW_HTTP)
 		return DID_BAD;
@@ -250,7 +263,7 @@ static inline enum parse_did request_line(struct parse *p, bool empty)
 	case EXCHANGE_HTTP1:
 		return http1_line(p, empty);
 	case EXCHANGE_MEMCACHED:
-		return memcached_line(p);
+		return memcached_line(p, empty);
 	case EXCHANGE_RESP:
 		return resp_line(p, empty);
 	case EXCHANGE_UPGRADED:

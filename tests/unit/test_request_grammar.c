@@ -244,6 +244,21 @@ static void http2_is_known_by_its_preface_and_by_its_frames(void **state)
 	assert_int_not_equal(found.bad_at, 0);
 }
 
+static void a_proxys_line_is_part_of_the_first_request(void **state)
+{
+	(void)state;
+	text("PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n");
+	expect(EXCHANGE_HTTP1, 2, 0);
+	assert_int_equal(found.begun, 2);
+}
+
+static void a_value_that_is_longer_than_it_says_is_no_memcached(void **state)
+{
+	(void)state;
+	text("get a\r\nadd 1 2 3 4\nget foo\n");
+	assert_int_not_equal(found.bad_at, 0);
+}
+
 static void other_bytes_are_opaque(void **state)
 {
 	const char *bytes[] = { "\x01\x07question", "\x80\x01", "hello\r\n", "Get / HTTP/1.1\r\n", "*x\r\n", "{\"a\":1}\n",
@@ -289,6 +304,8 @@ int main(void)
 		cmocka_unit_test(a_handshake_that_is_not_understood_is_declared),
 		cmocka_unit_test(what_is_no_record_is_refused),
 		cmocka_unit_test(http2_is_known_by_its_preface_and_by_its_frames),
+		cmocka_unit_test(a_proxys_line_is_part_of_the_first_request),
+		cmocka_unit_test(a_value_that_is_longer_than_it_says_is_no_memcached),
 		cmocka_unit_test(other_bytes_are_opaque),
 		cmocka_unit_test(newlines_are_found_eight_bytes_at_a_time),
 	};
