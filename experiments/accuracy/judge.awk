@@ -55,7 +55,7 @@ function error(name, ours, client) {
 }
 FNR == 1 { next }
 { where = $1 " at " $3 " %" }
-$2 ~ /^naive/ {
+$2 ~ /^naive/ || $2 == "ebee" {
 	times = ""
 	if ($14 > 0)
 		times = sprintf("  p50 is %.3g, p99 is %.3g times the client's", $16 / $10, $18 / $12)
@@ -118,7 +118,7 @@ END {
 			r2(client_p99, our_p99, s, nr_all[s]), r2(client_rps, our_rps, s, nr_all[s]), percent(s, "p50"),
 			percent(s, "p95"), percent(s, "p99"), sprintf("%.3f", worst[s])
 	}
-	print "== calls paired by descriptor"
+	print "== calls paired by descriptor, and the lifecycle ebee"
 	for (i = 1; i <= nr_services; i++)
 		printf "%s", naive[order[i]]
 	if (nr_known)
