@@ -218,9 +218,10 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_o)
 	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -MF $@.d -MT $@ $< $(fuzz_o) $(LDLIBS_PARTIES) -o $@
 fuzzers: $(fuzzers)
 
+# Warnings are errors here, and nowhere else: another compiler may know more of them.
 check check-all:
 	$(call ensure,$(PACKAGES))
-	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) WERROR=1 all tests
 	$(Q)BUILD=$(BUILD) tests/run $(if $(filter check-all,$@),--all)
 
 demo:

@@ -106,12 +106,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Who holds a port is found out by looking through all processes, which takes milliseconds. */
+/* Whose processes they are is found out by looking through all of the machine's, which takes milliseconds. */
 static bool is_due(struct observe *o)
 {
+	bool followed = by_port_alone(o) || o->match.kind == MATCH_PID; /* by the kernel, from the first ones on */
 	uint64_t now = now_ns();
 
-	if (by_port_alone(o) && o->looked_ns && (match_all_alive(&o->known) || now - o->looked_ns < 1000000000))
+	if (followed && o->looked_ns && (match_all_alive(&o->known) || now - o->looked_ns < 1000000000))
 		return false;
 	o->looked_ns = now;
 	return true;
