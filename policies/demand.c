@@ -8,9 +8,10 @@
 
 enum { FIRST_TAIL = 3, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, FEW_COUNT = 100, USUAL_WAIT_PARTS = 4 };
 
-static const double least_memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 2, doubt = 0.05, drain_s = 0.25;
+static const double least_memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 2, doubt = 0.07, drain_s = 0.25;
 static const double step_ratio = 1.25, hoped_ratio = 1.1; /* of the costs at two speeds, where one is not known */
 static const double first_wait = 0.6, least_wait = 0.2, most_wait = 12, light_wait = 0.3, few_excess = 0.3;
+static const double most_trust = 0.3; /* in what a single window says of the cost, however many requests it saw */
 static const double full = 0.97, log_of_100 = 4.605, endless_ns = 1e18;
 
 static double larger(double a, double b)
@@ -54,7 +55,7 @@ static void observe_backlog(struct demand *d, const struct policy_service *s)
 static void observe_cost(struct demand *d, const struct policy_service *s)
 {
 	uint32_t speed = s->have.speed;
-	double n = (double)s->nr_completed, cost_ns = (double)s->cpu_ns / n;
+	double n = (double)s->nr_completed, cost_ns = (double)s->cpu_ns / n, trust;
 
 	if (d->nr_costed == 0) {
 		d->slowness[speed] = 1;
@@ -67,7 +68,8 @@ static void observe_cost(struct demand *d, const struct policy_service *s)
 		d->nr_timed[speed] += n;
 		return;
 	}
-	d->cost_ns += (cost_ns / d->slowness[speed] - d->cost_ns) * n / (d->nr_costed + n);
+	trust = d->nr_costed > 0 ? smaller(n / (d->nr_costed + n), most_trust) : 1;
+	d->cost_ns += (cost_ns / d->slowness[speed] - d->cost_ns) * trust;
 	d->nr_costed = smaller(d->nr_costed + n, COST_COUNT);
 }
 

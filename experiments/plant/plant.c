@@ -31,9 +31,10 @@ struct plant {
 	bool started;
 	uint64_t cores_due_ns, speed_due_ns; /* or never */
 	struct service services[POLICY_MAX_SERVICES];
+	struct rng faults;
 };
 
-static void make_ladder(enum config_speed speed, struct speed_ladder *ladder)
+static void make_ladder(enum config_speed speed, bool states, struct speed_ladder *ladder)
 {
 	*ladder = (struct speed_ladder){ .kind = SPEED_NONE };
 	if (speed == CONFIG_SPEED_BANDWIDTH) {
@@ -41,6 +42,8 @@ static void make_ladder(enum config_speed speed, struct speed_ladder *ladder)
 		for (uint32_t permille = 100; permille <= 1000; permille += 100)
 			ladder->value[ladder->nr_steps++] = permille;
 		ladder->nominal = ladder->nr_steps - 1;
+	} else if (speed != CONFIG_SPEED_NONE && states) {
+		*ladder = (struct speed_ladder){ SPEED_FREQ, 3, 2, { 1500000, 2000000, 2450000 } };
 	} else if (speed != CONFIG_SPEED_NONE) {
 		ladder->kind = SPEED_FREQ;
 		for (uint32_t khz = LOW_KHZ; khz <= NOMINAL_KHZ; khz += STEP_KHZ)
@@ -84,6 +87,7 @@ static int open_stations(struct plant *p, uint64_t seed)
 		params->period_ns = quota_period_ns(params->target_ns);
 		err = station_open(&p->services[i].station, params);
 	}
+	rng_seed(&p->faults, rng_next(&seeds));
 	return err;
 }
 
@@ -99,7 +103,7 @@ int plant_open(struct plant **ret, const char *scenario, uint64_t seed, char *er
 	err = scenario_load(scenario, &p->scenario, error, error_size);
 	if (err)
 		goto out;
-	make_ladder(p->scenario.config.speed, &p->ladder);
+	make_ladder(p->scenario.config.speed, p->scenario.states, &p->ladder);
 	make_topology(p->scenario.nr_cores, p->scenario.cores_per_l3, &p->topology);
 	p->cores_due_ns = p->speed_due_ns = never;
 	err = open_stations(p, seed);
@@ -156,7 +160,7 @@ static double speed_slowdown(const struct plant *p, uint32_t i, uint32_t speed)
 
 	if (p->ladder.kind != SPEED_FREQ)
 		return 1;
-	return (1 - m) * BOOST_KHZ / p->ladder.value[speed] + m;
+	return (1 - m) * p->ladder.value[p->ladder.nr_steps - 1] / p->ladder.value[speed] + m;
 }
 
 /* By what the neighbours' loads do to the memory. */
@@ -243,13 +247,34 @@ void plant_advance(struct plant *p, uint64_t now_ns)
 	}
 }
 
+static uint64_t misread(struct plant *p, uint64_t value)
+{
+	double error = p->scenario.noise_pct / 100 * (2 * rng_uniform(&p->faults) - 1);
+
+	return (uint64_t)((double)value * (1 + error));
+}
+
+/* What is seen is wrong; what is late is still late. */
+static void spoil(struct plant *p, struct sample *s)
+{
+	s->steer_ns = misread(p, s->steer_ns);
+	s->p99_ns = misread(p, s->p99_ns);
+	s->cpu_ns = misread(p, s->cpu_ns);
+}
+
 static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
 {
 	struct plant *p = ctx;
+	bool lost = rng_uniform(&p->faults) * 100 < p->scenario.lost_pct;
 
 	(void)now_ns; /* the caller has advanced the plant to it */
-	for (uint32_t i = 0; i < nr_services; i++)
+	for (uint32_t i = 0; i < nr_services; i++) {
 		station_read(p->services[i].station, p->now_ns - p->read_ns, &samples[i]);
+		if (p->scenario.noise_pct > 0)
+			spoil(p, &samples[i]);
+		if (lost)
+			samples[i].signal = POLICY_LOST;
+	}
 	p->read_ns = p->now_ns;
 	return 0;
 }
@@ -257,6 +282,11 @@ static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint
 struct sensor plant_sensor(struct plant *p)
 {
 	return (struct sensor){ .ctx = p, .read = read_samples };
+}
+
+static uint64_t later(const struct plant *p, uint64_t usual_ns)
+{
+	return p->scenario.delay_ns ? p->scenario.delay_ns : usual_ns;
 }
 
 static int apply(void *ctx, const struct allocation *want, struct outcome *ret)
@@ -274,10 +304,10 @@ static int apply(void *ctx, const struct allocation *want, struct outcome *ret)
 		s->speed = want->speed[i];
 	}
 	/* The allocation to start from is there at once: nothing runs yet. */
-	if (nr_moved)
-		p->cores_due_ns = p->now_ns + (p->started ? core_delay_ns : 0);
-	if (nr_sped)
-		p->speed_due_ns = p->now_ns + (p->started ? speed_delay_ns : 0);
+	if (nr_moved && p->cores_due_ns == never)
+		p->cores_due_ns = p->now_ns + (p->started ? later(p, core_delay_ns) : 0);
+	if (nr_sped && p->speed_due_ns == never)
+		p->speed_due_ns = p->now_ns + (p->started ? later(p, speed_delay_ns) : 0);
 	p->started = true;
 	*ret = (struct outcome){ .nr_writes = nr_moved + nr_sped };
 	return 0;

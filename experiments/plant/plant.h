@@ -3,10 +3,10 @@
  * plant.h - a simulated machine with services on it, in virtual time and deterministic by seed.  Pure apart from
  * plant_open, which reads a scenario file and allocates.
  *
- * The machine has one CPU per core and either a frequency ladder (1.2 to 2.2 GHz nominal by 100 MHz, and 2.8 GHz boost,
- * to which service times refer) or, where the scenario asks for it, a bandwidth quota.  A service time is
+ * The machine has one CPU per core and either a frequency ladder (1.2 to 2.2 GHz nominal by 100 MHz, and 2.8 GHz boost;
+ * or three listed speeds) or, where the scenario asks for it, a bandwidth quota.  Service times refer to the fastest:
  *
- *	((1 - m) f_boost / f + m) * (1 + sigma * min(1, sum over the others of bandwidth * load / 50 GB/s))
+ *	((1 - m) f_fastest / f + m) * (1 + sigma * min(1, sum over the others of bandwidth * load / 50 GB/s))
  *
  * times that at boost and alone.  An allocation takes effect late: cores after 5 ms, speed after 1 ms.
  *

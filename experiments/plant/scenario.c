@@ -15,7 +15,7 @@
 #include "params.h"
 
 enum section { NOWHERE, PLANT, CONTROLLER, SERVICE, BATCH };
-enum kind { KEY_CONFIG, KEY_U32, KEY_U64, KEY_DURATION, KEY_NUMBER, KEY_SHAPE, KEY_QUEUE, KEY_PROFILE };
+enum kind { KEY_CONFIG, KEY_U32, KEY_U64, KEY_DURATION, KEY_NUMBER, KEY_SHAPE, KEY_QUEUE, KEY_LADDER, KEY_PROFILE };
 enum { LINE_SIZE = 1024, PROFILE_SIZE = 32768 };
 
 struct key {
@@ -35,6 +35,10 @@ static const struct key keys[] = {
 	{ PLANT, "l3", KEY_U32, MACHINE(cores_per_l3), 1, TOPOLOGY_MAX_CORES, false },
 	{ PLANT, "duration", KEY_DURATION, MACHINE(duration_ns), 1e6, 86400e9, false },
 	{ PLANT, "seed", KEY_U64, MACHINE(seed), 0, 0x1p64, false },
+	{ PLANT, "ladder", KEY_LADDER, 0, 0, 0, false },
+	{ PLANT, "delay", KEY_DURATION, MACHINE(delay_ns), 1e6, 10e9, false },
+	{ PLANT, "noise", KEY_NUMBER, MACHINE(noise_pct), 0, 50, false },
+	{ PLANT, "lost", KEY_NUMBER, MACHINE(lost_pct), 0, 100, false },
 	{ SERVICE, "target", KEY_CONFIG, 0, 0, 0, true },
 	{ SERVICE, "cores", KEY_CONFIG, 0, 0, 0, false },
 	{ SERVICE, "service_time", KEY_DURATION, OF(station.service_ns), 1000, 100e9, true },
@@ -302,6 +306,10 @@ static int take_value(struct parser *p, const struct key *key, int key_line, con
 	case KEY_SHAPE:
 		which = take_word(p, key->name, value, "lognormal", "exponential");
 		service->station.shape = which == 1 ? DRAW_EXPONENTIAL : DRAW_LOGNORMAL;
+		return which < 0 ? which : 0;
+	case KEY_LADDER:
+		which = take_word(p, key->name, value, "steps", "states");
+		p->scenario->states = which == 1;
 		return which < 0 ? which : 0;
 	case KEY_QUEUE:
 		which = take_word(p, key->name, value, "shared", "per-thread");

@@ -7,6 +7,10 @@
  *	l3           = 8             cores that share an L3; default: all
  *	duration     = 90s           default: the longest profile
  *	seed         = 1             of arrivals and service times
+ *	ladder       = steps         1.2 to 2.2 GHz by 100 MHz and 2.8; or states: 1.5, 2.0 and 2.45, the last nominal
+ *	delay        = 500ms         until an allocation takes effect; default: 5 ms for cores, 1 ms for speed
+ *	noise        = 5             percent by which latencies and CPU times may be read wrong
+ *	lost         = 1             percent of windows in which nothing is seen
  *
  *	[controller]                 as in a configuration file
  *
@@ -42,6 +46,9 @@ struct scenario {
 	struct config config;
 	uint32_t nr_cores, cores_per_l3;
 	uint64_t duration_ns, seed;
+	bool states; /* a ladder of a few listed speeds */
+	uint64_t delay_ns; /* 0: the usual */
+	double noise_pct, lost_pct;
 	struct scenario_service services[POLICY_MAX_SERVICES];
 };
 

@@ -236,6 +236,73 @@ static void a_controller_meets_a_target_that_the_even_split_misses(void **state)
 	(void)state;
 	assert_true(late_permille("static", 3, &trace) > 500);
 	assert_true(late_permille("parties-paper", 3, &trace) < 50);
+	assert_true(late_permille("adaptive", 3, &trace) < 10);
+}
+
+static void an_allocation_takes_effect_after_the_delay_asked_for(void **state)
+{
+	struct plant *p = opened("[plant]\ncores = 4\nduration = 9s\ndelay = 300ms\n[service a]\n" CONSTANT
+				 "profile = at 0s 100%\n", 1);
+
+	(void)state;
+	GIVE(p, 10, 4);
+	advance(p, SECOND);
+	GIVE(p, 10, 0);
+	assert_true(advance(p, SECOND + 290 * MS).cpu_ns > 0);
+	advance(p, SECOND + 301 * MS);
+	assert_int_equal(advance(p, 2 * SECOND).cpu_ns, 0);
+	plant_close(p);
+}
+
+static void what_is_read_wrong_is_wrong_by_the_share_asked_for_and_as_late_as_ever(void **state)
+{
+	static const char noisy[] = "[plant]\ncores = 4\nduration = 9s\nnoise = 5\n[service a]\n" CONSTANT
+				    "profile = at 0s 100%\n";
+	static const char exact[] = "[plant]\ncores = 4\nduration = 9s\n[service a]\n" CONSTANT "profile = at 0s 100%\n";
+	struct plant *a = opened(noisy, 1), *b = opened(exact, 1);
+	bool differs = false;
+
+	(void)state;
+	GIVE(a, 10, 4);
+	GIVE(b, 10, 4);
+	for (uint64_t t_ns = SECOND; t_ns < 9 * SECOND; t_ns += SECOND) {
+		struct sample wrong = advance(a, t_ns), right = advance(b, t_ns);
+
+		assert_near((double)wrong.steer_ns, (double)right.steer_ns, 0.051);
+		assert_near((double)wrong.cpu_ns, (double)right.cpu_ns, 0.051);
+		assert_int_equal(wrong.nr_late, right.nr_late);
+		differs |= wrong.steer_ns != right.steer_ns;
+	}
+	assert_true(differs);
+	plant_close(a);
+	plant_close(b);
+}
+
+static void windows_are_lost_as_often_as_asked_for(void **state)
+{
+	struct plant *p = opened("[plant]\ncores = 4\nduration = 9s\nlost = 20\n[service a]\n" CONSTANT
+				 "profile = at 0s 10%\n", 1);
+	int nr_lost = 0;
+
+	(void)state;
+	GIVE(p, 10, 4);
+	for (uint64_t ms = 1; ms <= 1000; ms++)
+		nr_lost += advance(p, ms * MS).signal == POLICY_LOST;
+	assert_in_range(nr_lost, 150, 250);
+	plant_close(p);
+}
+
+static void a_ladder_of_listed_states_ends_at_its_nominal_speed(void **state)
+{
+	struct plant *p = opened("[plant]\ncores = 4\nduration = 9s\nladder = states\n[service a]\n" CONSTANT
+				 "profile = at 0s 10%\n", 1);
+	const struct speed_ladder *ladder = plant_ladder(p);
+
+	(void)state;
+	assert_int_equal(ladder->nr_steps, 3);
+	assert_int_equal(ladder->nominal, 2);
+	assert_int_equal(ladder->value[2], 2450000);
+	plant_close(p);
 }
 
 static void equal_seeds_repeat_a_run_to_the_last_nanosecond(void **state)
@@ -274,6 +341,10 @@ int main(void)
 		cmocka_unit_test(an_allocation_takes_effect_after_its_delay),
 		cmocka_unit_test(bandwidth_throttles_instead_of_slowing_down),
 		cmocka_unit_test(a_controller_meets_a_target_that_the_even_split_misses),
+		cmocka_unit_test(an_allocation_takes_effect_after_the_delay_asked_for),
+		cmocka_unit_test(what_is_read_wrong_is_wrong_by_the_share_asked_for_and_as_late_as_ever),
+		cmocka_unit_test(windows_are_lost_as_often_as_asked_for),
+		cmocka_unit_test(a_ladder_of_listed_states_ends_at_its_nominal_speed),
 		cmocka_unit_test(equal_seeds_repeat_a_run_to_the_last_nanosecond),
 		cmocka_unit_test(a_scenario_that_cannot_be_used_is_refused_with_its_place),
 	};
