@@ -220,66 +220,65 @@ static double strain(const struct adaptive_service *mine, const struct policy_se
 }
 
 /*
- * Takes the core that is missed least: one that speed makes up for, the cheapest first; then one from the service that
- * stays furthest below its target; when none can, from the one named last.  False: all are at their floors.
+ * A service with a core less and how much it misses it: least where more than it had may help or not (stalled), then
+ * where speed makes up for it, the cheapest first, then where the latency stays furthest below the target.
  */
-static bool squeeze(const struct adaptive *a, const struct policy_view *view, struct option *wanted,
-		    bool *somebody_short)
+struct loss {
+	struct option less;
+	double missed;
+	bool possible;
+};
+
+static struct loss without_core(const struct adaptive *a, const struct policy_view *view, uint32_t i,
+				const struct option *wanted)
 {
-	struct option best = { 0 };
-	double least = 0;
-	int32_t who = POLICY_NOBODY;
+	const struct policy_service *s = &view->services[i];
+	struct loss l = { .less = *wanted, .possible = wanted->share.cores > wanted->floor };
+	uint32_t low;
 
-	for (uint32_t i = 0; i < view->nr_services; i++) {
-		const struct policy_service *s = &view->services[i];
-		struct option less;
-		double loss;
-		uint32_t low, high;
-
-		if (wanted[i].share.cores <= wanted[i].floor)
-			continue;
-		if (s->signal == POLICY_STALLED) { /* more may help or not: only what nobody else wants */
-			wanted[i].share.cores--;
-			return true;
-		}
-		less = choose(&a->services[i], view, s, wanted[i].share.cores - 1);
-		loss = less.cost - wanted[i].cost;
-		if (!less.holds) {
-			speed_range(view, s, &low, &high);
-			less = wanted[i];
-			less.share = (struct policy_share){ wanted[i].share.cores - 1, s->have.ways, high };
-			loss = squeezed + strain(&a->services[i], s, &less.share);
-		}
-		if (who != POLICY_NOBODY && loss > least)
-			continue;
-		who = (int32_t)i;
-		least = loss;
-		less.floor = wanted[i].floor;
-		best = less;
+	if (!l.possible)
+		return l;
+	l.less.share.cores--;
+	if (s->signal == POLICY_STALLED) {
+		l.missed = -squeezed;
+		return l;
 	}
-	if (who == POLICY_NOBODY)
-		return false;
-	*somebody_short |= least > squeezed + 1;
-	wanted[who] = best;
-	return true;
+	l.less = choose(&a->services[i], view, s, wanted->share.cores - 1);
+	l.missed = l.less.cost - wanted->cost;
+	if (!l.less.holds) {
+		l.less = *wanted;
+		l.less.share.cores--;
+		speed_range(view, s, &low, &l.less.share.speed);
+		l.missed = squeezed + strain(&a->services[i], s, &l.less.share);
+	}
+	l.less.floor = wanted->floor;
+	return l;
 }
 
-static uint32_t sum_of_cores(const struct policy_view *view, const struct option *wanted)
+/* Makes the wishes fit the machine, core by core.  Returns whether somebody goes short; of equals, those named last. */
+static bool fit(const struct adaptive *a, const struct policy_view *view, struct option *wanted)
 {
+	struct loss losses[POLICY_MAX_SERVICES];
+	bool somebody_short = false;
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < view->nr_services; i++)
 		sum += wanted[i].share.cores;
-	return sum;
-}
+	for (uint32_t i = 0; i < view->nr_services && sum > view->nr_cores; i++)
+		losses[i] = without_core(a, view, i, &wanted[i]);
+	while (sum > view->nr_cores) {
+		int32_t who = POLICY_NOBODY;
 
-/* Makes the wishes fit the machine.  Returns whether somebody goes short. */
-static bool fit(const struct adaptive *a, const struct policy_view *view, struct option *wanted)
-{
-	bool somebody_short = false;
-
-	while (sum_of_cores(view, wanted) > view->nr_cores && squeeze(a, view, wanted, &somebody_short))
-		;
+		for (uint32_t i = 0; i < view->nr_services; i++)
+			if (losses[i].possible && (who == POLICY_NOBODY || losses[i].missed <= losses[who].missed))
+				who = (int32_t)i;
+		if (who == POLICY_NOBODY)
+			break;
+		somebody_short |= losses[who].missed > squeezed + 1;
+		sum -= wanted[who].share.cores - losses[who].less.share.cores;
+		wanted[who] = losses[who].less;
+		losses[who] = without_core(a, view, (uint32_t)who, &wanted[who]);
+	}
 	return somebody_short;
 }
 

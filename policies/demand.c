@@ -159,27 +159,30 @@ double demand_rush(const struct demand *d)
 	return d->busy_rate * (1 + doubt) + d->backlog / drain_s;
 }
 
-double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed)
+static double latency_at(const struct demand *d, double cost_ns, double rate, uint32_t cores)
 {
-	double cost_ns = demand_cost_ns(d, speed), utilisation = rate * cost_ns / 1e9 / cores;
+	double utilisation = rate * cost_ns / 1e9 / cores;
 
 	if (!cores || utilisation >= full)
 		return endless_ns;
 	return cost_ns * (d->tail + d->wait * waiting(cores, utilisation));
 }
 
+double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed)
+{
+	return latency_at(d, demand_cost_ns(d, speed), rate, cores);
+}
+
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max)
 {
-	double work = demand_work(d, speed);
+	double cost_ns = demand_cost_ns(d, speed), rate = demand_rush(d), work = rate * cost_ns / 1e9;
 	uint32_t cores = min > 1 ? min : 1;
 
-	if (demand_cost_ns(d, speed) * d->tail > latency_ns)
-		return max + 1;
-	if (work > max)
+	if (cost_ns * d->tail > latency_ns || work > max)
 		return max + 1;
 	if (work > cores)
 		cores = (uint32_t)work;
-	while (cores <= max && demand_latency_ns(d, demand_rush(d), cores, speed) > latency_ns)
+	while (cores <= max && latency_at(d, cost_ns, rate, cores) > latency_ns)
 		cores++;
 	return cores;
 }
