@@ -19,7 +19,7 @@
 
 enum { SURE_COUNT = 100, MAX_PATIENCE = 16, NR_BAD_WINDOWS = 2 };
 
-static const uint64_t patience_ns = 500000000, regret_ns = 5000000000, forget_ns = 60000000000,
+static const uint64_t patience_ns = 1000000000, regret_ns = 5000000000, forget_ns = 60000000000,
 		      infeasible_ns = 60000000000;
 static const double goal = 0.85, limit = 0.95, worthwhile = 0.03;
 static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.6;

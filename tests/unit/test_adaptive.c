@@ -107,12 +107,12 @@ static void nothing_moves_once_it_fits(void **state)
 	bench_end(&b);
 }
 
-static void a_smaller_share_must_look_enough_for_half_a_second(void **state)
+static void a_smaller_share_must_look_enough_for_a_second(void **state)
 {
 	struct bench b = two_services(true);
 
 	(void)state;
-	RUN(&b, 1, quiet, quiet);
+	RUN(&b, 2, quiet, quiet);
 	assert_cores(&b, 0, 8);
 	RUN(&b, 1, quiet, quiet);
 	assert_true(b.view.services[0].have.cores < 8);
@@ -359,7 +359,7 @@ int main(void)
 		cmocka_unit_test(a_load_that_grows_tenfold_gets_its_cores_in_the_next_window),
 		cmocka_unit_test(several_services_get_more_in_one_step),
 		cmocka_unit_test(nothing_moves_once_it_fits),
-		cmocka_unit_test(a_smaller_share_must_look_enough_for_half_a_second),
+		cmocka_unit_test(a_smaller_share_must_look_enough_for_a_second),
 		cmocka_unit_test(without_best_effort_work_a_slower_clock_is_preferred_to_fewer_cores),
 		cmocka_unit_test(a_quota_is_never_lowered),
 		cmocka_unit_test(where_cores_run_out_speed_makes_up_for_them),
