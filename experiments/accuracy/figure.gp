@@ -17,22 +17,23 @@ set tics nomirror
 set xrange [0:130]
 set xtics 0, 30
 unset key
-# Rows of a service: its own by the kernel's method, or those of the pairing.
-mine(s) = sprintf("< awk -F '\\t' '$1 == \"%s\" && $2 !~ /^naive/' '%s'", s, tsv)
-paired(s, kind) = sprintf("< awk -F '\\t' '$1 == \"%s\" && $2 == \"naive-%s\"' '%s'", s, kind, tsv)
-kinds(s) = system(sprintf("awk -F '\\t' '$1 == \"%s\" && sub(/^naive-/, \"\", $2) && $14 { print $2 }' '%s'", s, tsv))
+# Rows of a service: its own by the kernel's method, or those for comparison, as pairing or the study would have it.
+mine(s) = sprintf("< awk -F '\\t' '$1 == \"%s\" && $2 !~ /^(naive|ebee)/' '%s'", s, tsv)
+paired(s, kind) = sprintf("< awk -F '\\t' '$1 == \"%s\" && $2 == \"%s\"' '%s'", s, kind, tsv)
+kinds(s) = system(sprintf("awk -F '\\t' '$1 == \"%s\" && $2 ~ /^(naive|ebee)/ && $14 { print $2 }' '%s'", s, tsv))
 # One legend for all: a coloured text for each line.
 set label 1 '● client' at screen 0.06, screen 0.02 textcolor rgb '#888888'
-set label 2 '● kernel: owed' at screen 0.2, screen 0.02 textcolor rgb '#0060ad'
-set label 3 '┄ kernel: until the first read' at screen 0.38, screen 0.02 textcolor rgb '#2a9d4a'
-set label 4 '+ paired: accept-close' at screen 0.62, screen 0.02 textcolor rgb '#d62728'
-set label 5 '× paired: read-send' at screen 0.82, screen 0.02 textcolor rgb '#d62728'
+set label 2 '● kernel: owed' at screen 0.17, screen 0.02 textcolor rgb '#0060ad'
+set label 3 '┄ kernel: until the first read' at screen 0.32, screen 0.02 textcolor rgb '#2a9d4a'
+set label 4 '+ paired: accept-close' at screen 0.55, screen 0.02 textcolor rgb '#d62728'
+set label 5 '× paired: read-send' at screen 0.72, screen 0.02 textcolor rgb '#d62728'
+set label 6 '△ lifecycle ebee' at screen 0.87, screen 0.02 textcolor rgb '#d62728'
 do for [i = 1:nr] {
 	s = word(services, i)
 	set title s font ',12'
 	# A plot of no rows would be warned of.
 	pairing = words(kinds(s)) == 0 ? '' : ", for [kind in kinds(s)] paired(s, kind) using 3:($18 / 1000) " . \
-		"with points lc rgb '#d62728' pt (kind eq 'accept_close' ? 1 : 2)"
+		"with points lc rgb '#d62728' pt (kind eq 'ebee' ? 8 : kind eq 'naive-accept_close' ? 1 : 2)"
 	eval "plot mine(s) using 3:($12 / 1000) with linespoints lc rgb '#888888' lw 5 pt 7 ps 0.9, " . \
 		"mine(s) using 3:($18 / 1000) with linespoints lc rgb '#0060ad' lw 1.5 pt 7 ps 0.5, " . \
 		"mine(s) using 3:($21 / 1000) with lines lc rgb '#2a9d4a' lw 1.5 dt 2" . pairing
