@@ -12,6 +12,7 @@ int cmd_observe(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 #endif

@@ -17,6 +17,7 @@ static const struct command {
 	{ "check", "show the effective configuration, or what is wrong with it", cmd_check },
 	{ "restore", "undo what a killed run left behind", cmd_restore },
 	{ "sim", "run the controller on a simulated machine", cmd_sim },
+	{ "replay", "decide again from a record", cmd_replay },
 	{ "report", "draw records as figures and tables", cmd_report },
 };
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

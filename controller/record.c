@@ -143,14 +143,17 @@ static json_t *config_json(const struct config *config)
 	for (uint32_t i = 0; i < config->nr_services; i++) {
 		const struct config_service *s = &config->services[i];
 
-		json_array_append_new(services, json_pack("{s:s, s:f, s:f, s:i, s:i}", "name", s->name, "percentile",
-				      s->percentile_permille / 10.0, "target_us", us(s->target_ns), "cores_min",
-				      (int)s->cores_min, "cores_max", (int)s->cores_max));
+		json_array_append_new(services, json_pack("{s:s, s:f, s:f, s:i, s:i, s:i, s:I}", "name", s->name,
+				      "percentile", s->percentile_permille / 10.0, "target_us", us(s->target_ns),
+				      "cores_min", (int)s->cores_min, "cores_max", (int)s->cores_max,
+				      "percentile_permille", (int)s->percentile_permille, "target_ns",
+				      (json_int_t)s->target_ns));
 	}
 	for (uint32_t i = 0; i < config->nr_batches; i++)
 		json_array_append_new(batches, json_string(config->batches[i].name));
-	return json_pack("{s:s, s:f, s:o, s:o, s:o*}", "file", config->file, "interval_s", seconds(config->interval_ns),
-			 "services", services, "batches", batches, "text", config_text(config));
+	return json_pack("{s:s, s:f, s:I, s:o, s:o, s:o*}", "file", config->file, "interval_s",
+			 seconds(config->interval_ns), "interval_ns", (json_int_t)config->interval_ns, "services",
+			 services, "batches", batches, "text", config_text(config));
 }
 
 int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine)
@@ -223,6 +226,8 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 			(json_int_t)s->nr_listen_drops, "state", state_json(tick, seen), "slack",
 			qos_has_slack(seen) ? json_integer(tick->report.slack_permille[i]) : json_null(), "cpu_s",
 			seconds(s->cpu_ns), "throttled_s", seconds(s->throttled_ns)));
+	json_object_update_new(ret, json_pack("{s:I, s:I, s:I}", "steer_ns", (json_int_t)s->steer_ns, "oldest_ns",
+			(json_int_t)s->oldest_ns, "cpu_ns", (json_int_t)s->cpu_ns));
 	json_object_set_new(ret, "run_delay_s", s->has_run_delay ? json_real(seconds(s->run_delay_ns)) : json_null());
 	json_object_set_new(ret, "net_delay_s", s->has_run_delay ? json_real(seconds(s->net_delay_ns)) : json_null());
 	if (s->culprits.known)
@@ -238,6 +243,20 @@ static json_t *subject_json(const struct tick *tick, int32_t service)
 	return service >= 0 ? json_string(tick->config->services[service].name) : json_null();
 }
 
+/* The whole allocation decided, also when it was refused, failed, or is never applied. */
+static json_t *want_json(const struct tick *tick)
+{
+	const struct policy_decision *d = &tick->report.decision;
+	json_t *cores = json_array(), *speed = json_array();
+
+	for (uint32_t i = 0; i < tick->report.view.nr_services; i++) {
+		json_array_append_new(cores, json_integer(d->shares[i].cores));
+		json_array_append_new(speed, json_integer(d->shares[i].speed));
+	}
+	return json_pack("{s:o, s:o, s:I, s:I}", "cores", cores, "speed", speed, "be_cores", (json_int_t)d->be_cores,
+			 "idle_cores", (json_int_t)d->idle_cores);
+}
+
 static json_t *action_json(const struct tick *tick)
 {
 	const struct policy_decision *d = &tick->report.decision;
@@ -250,11 +269,20 @@ static json_t *action_json(const struct tick *tick)
 							  "resource", policy_resource_name(no->resource), "why",
 							  policy_refusal_name(no->why)));
 	}
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o}", "reason", policy_reason_name(d->reason), "subject",
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o, s:o}", "reason", policy_reason_name(d->reason), "subject",
 			 subject_json(tick, d->subject), "resource", d->direction == POLICY_HOLD ? json_null() :
 			 json_string(policy_resource_name(d->resource)), "direction",
 			 policy_direction_name(d->direction), "victim", subject_json(tick, d->victim), "infeasible",
-			 d->infeasible, "rejected", rejected);
+			 d->infeasible, "rejected", rejected, "want", want_json(tick));
+}
+
+char *record_action_text(const struct tick *tick)
+{
+	json_t *action = action_json(tick);
+	char *ret = json_dumps(action, DUMP_FLAGS);
+
+	json_decref(action);
+	return ret;
 }
 
 int record_tick(struct record *r, const struct tick *tick)
@@ -264,8 +292,9 @@ int record_tick(struct record *r, const struct tick *tick)
 
 	for (uint32_t i = 0; i < report->view.nr_services; i++)
 		json_array_append_new(services, service_json(tick, i));
-	line = json_pack("{s:f, s:f, s:o, s:o, s:{s:i, s:I, s:s}}", "t_s",
+	line = json_pack("{s:f, s:f, s:I, s:I, s:o, s:o, s:{s:i, s:I, s:s}}", "t_s",
 			 seconds(report->now_ns - tick->start_ns), "window_s", seconds(report->view.window_ns),
+			 "now_ns", (json_int_t)report->now_ns, "window_ns", (json_int_t)report->view.window_ns,
 			 "services", services, "action", action_json(tick), "outcome", "error", report->outcome.error,
 			 "writes", (json_int_t)report->outcome.nr_writes, "where", report->outcome.where);
 	if (tick->steer && tick->started) {

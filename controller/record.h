@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * record.h - a run as JSON lines (jansson): a header, one object per tick, a last one with totals.  Port.
- * Field names are DESIGN's; times are seconds or us as the name says.  Writing never blocks control: a failed write is
+ * Field names are DESIGN's; times are seconds or us as the name says.  What decisions rest on and would lose digits that
+ * way stands beside it as an integer in ns, so that the record can be decided again (replay.h).  Writing never blocks control: a failed write is
  * reported once by record_close.
  */
 #ifndef PARTIES_RECORD_H
@@ -45,6 +46,9 @@ int record_tick(struct record *r, const struct tick *tick);
 int record_totals(struct record *r, const struct record_totals *totals);
 /* Negative errno of the first write that failed.  Removes the file it created when no header was ever written. */
 int record_close(struct record *r);
+
+/* The decision of the last tick as record_tick writes it, one line of JSON; free() it.  NULL: no memory. */
+char *record_action_text(const struct tick *tick);
 
 /* The totals object as one line, for `--json`. */
 int record_print_totals(const struct record_totals *totals, FILE *out);
