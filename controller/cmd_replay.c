@@ -70,7 +70,7 @@ static int set_value(struct config *config, const char *text)
 
 	if (!equals)
 		return fail(EXIT_USAGE, "parties replay: --set: '%s' is not KEY=VALUE", text);
-	snprintf(key, sizeof(key), "%.*s", (int)(equals - text), text);
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, " ="), text);
 	param = find_key(config, key, &object);
 	if (!param)
 		return fail(EXIT_USAGE, "parties replay: --set: no decision of this record depends on '%s'; known: "
