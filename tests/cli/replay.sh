@@ -52,7 +52,7 @@ replay 1 'first difference' 'another seed differs' "$record" --set seed=2
 replay 0 'all as recorded$' 'the recorded values change nothing' \
 	"$record" --set 'policy=parties-paper,seed=1,search.target=p99 < 25ms,memcached.cores=1..' --policy parties-paper
 
-# Decisions of today against those of when the records were made; tests/fixtures/golden/steps.ini says how to make them anew
+# Decisions of today against those of when the records were made; tests/fixtures/golden/ramps.ini says how to make them anew
 # when a policy is meant to decide otherwise.
 for policy in parties-paper adaptive; do
 	replay 0 'all as recorded$' "$policy decides as in its golden record" "tests/fixtures/golden/$policy.record"
