@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # Every header compiles alone, so that it can be included first; the library's also as C++.  Headers of the kernel side are
 # compiled for BPF, those that serve both sides for both.
 set -uo pipefail

@@ -38,6 +38,15 @@ tap_is "$(verdict 'echo 1..2; echo "ok 1 - a # SKIP no root"; echo no disk; echo
 tap_is "$(verdict 'echo "1..0 # SKIP no root"')" '0 passed, 0 failed, 1 skipped -> 0' 'a whole script can be skipped'
 tap_is "$(tests/run "$scratch/absent" | tail -n 1)" '0 passed, 1 failed, 0 skipped' 'a missing program fails'
 
+# Tests that share the machine: all of them count.
+for ((i = 1; i <= 3; i++)); do
+	printf '#!/bin/bash\n# shares: yes\necho 1..2; echo ok 1; echo "ok 2 - b # SKIP reason %d"; exit %d\n' $i $((i == 2)) >"$scratch/share$i.sh"
+	chmod +x "$scratch/share$i.sh"
+done
+tests/run "$scratch"/share{1,2,3}.sh >"$scratch/output"
+tap_is "$(tail -n 1 "$scratch/output")" '3 passed, 1 failed, 3 skipped' 'tests that share the machine are added up'
+tap_is "$(grep -c '^  .*: b # SKIP reason' "$scratch/output")" 3 'and their skips are named'
+
 # Ctrl-C must end the test that is running.
 printf '#!/bin/bash\necho $$ >"%s/pid"\nsleep 60\n' "$scratch" >"$scratch/test.sh"
 tests/run "$scratch/test.sh" >/dev/null 2>&1 &

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 400
 # timeout-all: 400
+# shares: yes
 # The unit tests once more with the address and undefined-behaviour sanitizers, leaks included.
 set -uo pipefail
 . tests/lib.sh
 
 build=$BUILD/san
-tap_try 'the tests build with sanitizers' make -j2 SAN=address,undefined CFLAGS='-O1 -g1' \
+tap_try 'the tests build with sanitizers' nice make -j2 SAN=address,undefined CFLAGS='-O1 -g1' \
 	BUILD="$build" $(printf "$build/%s " $(sed -n 's|^tests/unit/\(.*\)\.c$|tests/\1|p' < <(ls tests/unit/test_*.c)))
 for source in tests/unit/test_*.c; do
 	name=$(basename "$source" .c)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 420
 # timeout-all: 1300
+# shares: yes
 #
 # Boots Debian's kernel in an emulated server (2 L3 domains of 4 cores of 2 threads, P-states, cgroup v2), runs our programs
 # there and prints what they print.  Needs no root and no KVM; installs nothing; the guest has no network but loopback.
