@@ -81,7 +81,7 @@ static int open_stations(struct plant *p, uint64_t seed)
 
 	rng_seed(&seeds, seed ? seed : p->scenario.seed);
 	for (uint32_t i = 0; i < p->scenario.config.nr_services && !err; i++) {
-		struct station_params *params = &p->scenario.services[i].station;
+		struct station_params *params = &p->scenario.services[i].model.station;
 
 		params->seed = rng_next(&seeds);
 		params->period_ns = quota_period_ns(params->target_ns);
@@ -103,7 +103,7 @@ int plant_open(struct plant **ret, const char *scenario, uint64_t seed, char *er
 	err = scenario_load(scenario, &p->scenario, error, error_size);
 	if (err)
 		goto out;
-	make_ladder(p->scenario.config.speed, p->scenario.states, &p->ladder);
+	make_ladder(p->scenario.config.speed, p->scenario.ladder == SCENARIO_STATES, &p->ladder);
 	make_topology(p->scenario.nr_cores, p->scenario.cores_per_l3, &p->topology);
 	p->cores_due_ns = p->speed_due_ns = never;
 	err = open_stations(p, seed);
@@ -156,7 +156,7 @@ uint32_t plant_load_permille(const struct plant *p, uint32_t service)
 
 static double speed_slowdown(const struct plant *p, uint32_t i, uint32_t speed)
 {
-	double m = p->scenario.services[i].memory_part;
+	double m = p->scenario.services[i].model.memory_part;
 
 	if (p->ladder.kind != SPEED_FREQ)
 		return 1;
@@ -170,15 +170,15 @@ static double disturbance(const struct plant *p, uint32_t i, const double *loads
 
 	for (uint32_t j = 0; j < p->scenario.config.nr_services; j++)
 		if (j != i)
-			others_gbs += p->scenario.services[j].bandwidth_gbs * loads[j];
+			others_gbs += p->scenario.services[j].model.bandwidth_gbs * loads[j];
 	others_gbs /= memory_bandwidth_gbs;
-	return 1 + p->scenario.services[i].sigma * (others_gbs < 1 ? others_gbs : 1);
+	return 1 + p->scenario.services[i].model.sigma * (others_gbs < 1 ? others_gbs : 1);
 }
 
 int plant_open_alone(const struct plant *p, uint32_t i, const double *loads, uint32_t nr_cores, uint32_t speed,
 		     struct station **ret)
 {
-	int err = station_open(ret, &p->scenario.services[i].station);
+	int err = station_open(ret, &p->scenario.services[i].model.station);
 
 	if (err)
 		return err;

@@ -12,58 +12,22 @@
 
 #include <ini.h>
 
-#include "params.h"
+#include "scenario_key.h"
 
-enum section { NOWHERE, PLANT, CONTROLLER, SERVICE, BATCH };
-enum kind { KEY_CONFIG, KEY_U32, KEY_U64, KEY_DURATION, KEY_NUMBER, KEY_SHAPE, KEY_QUEUE, KEY_LADDER, KEY_PROFILE };
 enum { LINE_SIZE = 1024, PROFILE_SIZE = 32768 };
-
-struct key {
-	enum section section;
-	const char *name;
-	enum kind kind;
-	size_t offset; /* in struct scenario or struct scenario_service */
-	double min, max;
-	bool required;
-};
-
-#define MACHINE(field) offsetof(struct scenario, field)
-#define OF(field) offsetof(struct scenario_service, field)
-
-static const struct key keys[] = {
-	{ PLANT, "cores", KEY_U32, MACHINE(nr_cores), 1, TOPOLOGY_MAX_CORES, true },
-	{ PLANT, "l3", KEY_U32, MACHINE(cores_per_l3), 1, TOPOLOGY_MAX_CORES, false },
-	{ PLANT, "duration", KEY_DURATION, MACHINE(duration_ns), 1e6, 86400e9, false },
-	{ PLANT, "seed", KEY_U64, MACHINE(seed), 0, 0x1p64, false },
-	{ PLANT, "ladder", KEY_LADDER, 0, 0, 0, false },
-	{ PLANT, "delay", KEY_DURATION, MACHINE(delay_ns), 1e6, 10e9, false },
-	{ PLANT, "noise", KEY_NUMBER, MACHINE(noise_pct), 0, 50, false },
-	{ PLANT, "lost", KEY_NUMBER, MACHINE(lost_pct), 0, 100, false },
-	{ SERVICE, "target", KEY_CONFIG, 0, 0, 0, true },
-	{ SERVICE, "cores", KEY_CONFIG, 0, 0, 0, false },
-	{ SERVICE, "service_time", KEY_DURATION, OF(station.service_ns), 1000, 100e9, true },
-	{ SERVICE, "distribution", KEY_SHAPE, 0, 0, 0, false },
-	{ SERVICE, "cv", KEY_NUMBER, OF(station.cv), 0, 10, false },
-	{ SERVICE, "queue", KEY_QUEUE, 0, 0, 0, false },
-	{ SERVICE, "max_load", KEY_NUMBER, OF(station.max_load), 0.01, 1e8, true },
-	{ SERVICE, "memory_part", KEY_NUMBER, OF(memory_part), 0, 1, false },
-	{ SERVICE, "sigma", KEY_NUMBER, OF(sigma), 0, 100, false },
-	{ SERVICE, "bandwidth", KEY_NUMBER, OF(bandwidth_gbs), 0, 1000, false },
-	{ SERVICE, "profile", KEY_PROFILE, 0, 0, 0, true },
-};
-enum { NR_KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 struct parser {
 	FILE *file;
 	const char *path;
 	int line;
 	struct scenario *scenario;
-	enum section section;
+	enum scenario_section section;
 	char header[64];
 	int section_line, nr_plants, nr_controllers;
-	int seen[NR_KEYS], seen_params[PARAM_COUNT];
+	int seen[SCENARIO_NR_KEYS], seen_params[PARAM_COUNT];
 	char profile[PROFILE_SIZE]; /* text of the key, line breaks kept so that its lines can be named */
 	int profile_end;            /* line the text has reached */
+	bool is_like;               /* the service of this section */
 	bool failed;                /* only the first error counts */
 	char *error;
 	size_t error_size;
@@ -128,8 +92,8 @@ static int take_profile(struct parser *p)
 	const char *reason = "";
 	char path[2 * CONFIG_PATH_SIZE];
 
-	for (int i = 0; i < NR_KEYS; i++)
-		if (keys[i].kind == KEY_PROFILE)
+	for (int i = 0; i < SCENARIO_NR_KEYS; i++)
+		if (scenario_keys[i].kind == SCENARIO_PROFILE)
 			key_line = p->seen[i];
 	if (!is_inline(p->profile)) {
 		err = read_profile_file(p, p->profile, path, sizeof(path));
@@ -144,10 +108,11 @@ static int take_profile(struct parser *p)
 
 static int section_end(struct parser *p)
 {
-	for (int i = 0; i < NR_KEYS; i++)
-		if (keys[i].section == p->section && keys[i].required && !p->seen[i])
-			return fail(p, p->section_line, keys[i].name, "missing in [%s]", p->header);
-	return p->section == SERVICE ? take_profile(p) : 0;
+	for (int i = 0; i < SCENARIO_NR_KEYS; i++)
+		if (scenario_keys[i].section == p->section && scenario_keys[i].required && !p->seen[i] &&
+		    (!p->is_like || scenario_keys[i].kind == SCENARIO_PROFILE))
+			return fail(p, p->section_line, scenario_keys[i].name, "missing in [%s]", p->header);
+	return p->section == SCENARIO_SERVICE ? take_profile(p) : 0;
 }
 
 static const char *name_fault(const struct config *config, const char *name)
@@ -205,19 +170,20 @@ static int section_begin(struct parser *p, const char *line)
 	memset(p->seen, 0, sizeof(p->seen));
 	memset(p->profile, 0, sizeof(p->profile));
 	p->profile_end = 0;
+	p->is_like = false;
 	p->section_line = p->line;
 	if (!strcmp(word, "service")) {
-		p->section = SERVICE;
+		p->section = SCENARIO_SERVICE;
 		return service_begin(p, name);
 	}
 	if (!strcmp(word, "batch")) {
-		p->section = BATCH;
+		p->section = SCENARIO_BATCH;
 		return batch_begin(p, name);
 	}
-	p->section = !strcmp(p->header, "plant") ? PLANT : !strcmp(p->header, "controller") ? CONTROLLER : NOWHERE;
-	if (p->section == NOWHERE)
+	p->section = !strcmp(p->header, "plant") ? SCENARIO_PLANT : !strcmp(p->header, "controller") ? SCENARIO_CONTROLLER : SCENARIO_NOWHERE;
+	if (p->section == SCENARIO_NOWHERE)
 		return fail(p, p->line, p->header, "unknown section; write plant, controller, service NAME or batch NAME");
-	if ((p->section == PLANT ? p->nr_plants++ : p->nr_controllers++))
+	if ((p->section == SCENARIO_PLANT ? p->nr_plants++ : p->nr_controllers++))
 		return fail(p, p->line, p->header, "appears twice");
 	return 0;
 }
@@ -258,27 +224,6 @@ static int append_profile(struct parser *p, int key_line, const char *value)
 	return 0;
 }
 
-static int take_number(struct parser *p, const struct key *key, const char *value, double *ret)
-{
-	char *end;
-	double number = strtod(value, &end);
-
-	if (end == value || *end || strspn(value, "0123456789.eE+-") != strlen(value))
-		return fail(p, p->line, key->name, "'%s' is not a number", value);
-	if (!(number >= key->min && number <= key->max))
-		return fail(p, p->line, key->name, "%s is out of range: %g to %g", value, key->min, key->max);
-	*ret = number;
-	return 0;
-}
-
-/* 0 or 1: which of the two words. */
-static int take_word(struct parser *p, const char *key, const char *value, const char *first, const char *second)
-{
-	if (strcmp(value, first) && strcmp(value, second))
-		return fail(p, p->line, key, "'%s' is not known: write %s or %s", value, first, second);
-	return strcmp(value, first) != 0;
-}
-
 static int take_param(struct parser *p, const struct param *param, const char *value, void *object)
 {
 	char reason[PARAM_REASON_SIZE];
@@ -286,61 +231,70 @@ static int take_param(struct parser *p, const struct param *param, const char *v
 	return param_parse(param, value, object, reason) ? fail(p, p->line, param->key, "%s", reason) : 0;
 }
 
-static int take_value(struct parser *p, const struct key *key, int key_line, const char *value)
+/* All of the catalogue's service that the section has not given itself; what comes later overrides it anyway. */
+static int take_like(struct parser *p, const char *name)
+{
+	const struct catalogue_service *known = catalogue_find(name);
+	struct config_service *config = &p->scenario->config.services[p->scenario->config.nr_services - 1];
+	struct catalogue_model model, *given = &service_of(p)->model;
+	char names[128] = "";
+
+	for (unsigned int i = 0; !known && catalogue_at(i); i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "", catalogue_at(i)->name);
+	if (!known)
+		return fail(p, p->line, "like", "'%.60s' is not known: %s", name, names);
+	model = known->model;
+	for (int i = 0; i < SCENARIO_NR_KEYS; i++)
+		if (scenario_keys[i].section == SCENARIO_SERVICE && p->seen[i])
+			scenario_key_copy(&scenario_keys[i], given, &model);
+	*given = model;
+	if (!config->target_ns) {
+		config->target_ns = known->model.station.target_ns;
+		config->percentile_permille = known->model.station.percentile_permille;
+	}
+	return 0;
+}
+
+static int take_value(struct parser *p, const struct scenario_key *key, int key_line, const char *value)
 {
 	struct config *config = &p->scenario->config;
-	struct scenario_service *service = p->section == SERVICE ? service_of(p) : NULL;
-	void *object = service ? (void *)service : p->scenario;
-	struct param param = { .key = key->name, .offset = key->offset, .min = (uint64_t)key->min };
-	int which;
+	void *object = p->section == SCENARIO_SERVICE ? (void *)&service_of(p)->model : p->scenario;
+	char reason[PARAM_REASON_SIZE];
 
-	param.max = key->max < 0x1p64 ? (uint64_t)key->max : UINT64_MAX;
 	switch (key->kind) {
-	case KEY_CONFIG:
+	case SCENARIO_CONFIG:
 		return take_param(p, &params[param_find(PARAM_SERVICE, key->name)], value,
 				  &config->services[config->nr_services - 1]);
-	case KEY_NUMBER:
-		return take_number(p, key, value, (double *)((char *)object + key->offset));
-	case KEY_PROFILE:
+	case SCENARIO_LIKE:
+		p->is_like = true;
+		return take_like(p, value);
+	case SCENARIO_PROFILE:
 		return append_profile(p, key_line, value);
-	case KEY_SHAPE:
-		which = take_word(p, key->name, value, "lognormal", "exponential");
-		service->station.shape = which == 1 ? DRAW_EXPONENTIAL : DRAW_LOGNORMAL;
-		return which < 0 ? which : 0;
-	case KEY_LADDER:
-		which = take_word(p, key->name, value, "steps", "states");
-		p->scenario->states = which == 1;
-		return which < 0 ? which : 0;
-	case KEY_QUEUE:
-		which = take_word(p, key->name, value, "shared", "per-thread");
-		service->station.queue = which == 1 ? STATION_PER_THREAD : STATION_SHARED;
-		return which < 0 ? which : 0;
 	default:
-		param.type = key->kind == KEY_U32 ? PARAM_U32 : key->kind == KEY_U64 ? PARAM_U64 : PARAM_DURATION;
-		return take_param(p, &param, value, object);
+		return scenario_key_parse(key, value, object, reason) ? fail(p, p->line, key->name, "%s", reason) : 0;
 	}
 }
 
 static int take_key(void *ctx, const char *section, const char *name, const char *value)
 {
 	struct parser *p = ctx;
-	int i = 0, param = p->section == CONTROLLER ? param_find(PARAM_CONTROLLER, name) : -1;
+	int i = 0, param = p->section == SCENARIO_CONTROLLER ? param_find(PARAM_CONTROLLER, name) : -1;
 	int *seen;
 
 	(void)section;
-	while (i < NR_KEYS && (keys[i].section != p->section || strcmp(keys[i].name, name)))
+	while (i < SCENARIO_NR_KEYS && (scenario_keys[i].section != p->section || strcmp(scenario_keys[i].name, name)))
 		i++;
-	if (i == NR_KEYS && param < 0)
+	if (i == SCENARIO_NR_KEYS && param < 0)
 		return !fail(p, p->line, name, "unknown key in [%s]", p->header);
 	seen = param >= 0 ? &p->seen_params[param] : &p->seen[i];
-	if (*seen && (param >= 0 || keys[i].kind != KEY_PROFILE)) /* a profile goes on over several lines */
+	if (*seen && (param >= 0 || scenario_keys[i].kind != SCENARIO_PROFILE)) /* a profile goes on over several lines */
 		return !fail(p, p->line, name, "appears twice in [%s], first on line %d (an indented line continues a key)",
 			     p->header, *seen);
 	if (!*seen)
 		*seen = p->line;
 	if (param >= 0)
 		return !take_param(p, &params[param], value, &p->scenario->config);
-	return !take_value(p, &keys[i], *seen, value);
+	return !take_value(p, &scenario_keys[i], *seen, value);
 }
 
 static int check(struct parser *p)
@@ -383,8 +337,8 @@ static void complete(struct scenario *sc)
 	for (uint32_t i = 0; i < sc->config.nr_services; i++) {
 		uint64_t profile_ns = profile_duration_ns(&sc->services[i].profile);
 
-		sc->services[i].station.target_ns = sc->config.services[i].target_ns;
-		sc->services[i].station.percentile_permille = sc->config.services[i].percentile_permille;
+		sc->services[i].model.station.target_ns = sc->config.services[i].target_ns;
+		sc->services[i].model.station.percentile_permille = sc->config.services[i].percentile_permille;
 		if (!given && profile_ns > sc->duration_ns)
 			sc->duration_ns = profile_ns;
 	}

@@ -15,6 +15,8 @@
  *	[controller]                 as in a configuration file
  *
  *	[service search]
+ *	like         = xapian        every key below except profile as that service of the catalogue has it (catalogue.h);
+ *	                             keys given beside it, before or after, override
  *	target       = p99 < 25ms    as in a configuration file, likewise cores
  *	service_time = 4ms           mean, at full speed and undisturbed
  *	distribution = lognormal     or exponential
@@ -32,13 +34,12 @@
 #ifndef PARTIES_SCENARIO_H
 #define PARTIES_SCENARIO_H
 
+#include "catalogue.h"
 #include "config.h"
 #include "experiments/common/profile.h"
-#include "station.h"
 
 struct scenario_service {
-	struct station_params station;
-	double memory_part, sigma, bandwidth_gbs;
+	struct catalogue_model model;
 	struct profile profile;
 };
 
@@ -46,7 +47,7 @@ struct scenario {
 	struct config config;
 	uint32_t nr_cores, cores_per_l3;
 	uint64_t duration_ns, seed;
-	bool states; /* a ladder of a few listed speeds */
+	enum { SCENARIO_STEPS, SCENARIO_STATES } ladder;
 	uint64_t delay_ns; /* 0: the usual */
 	double noise_pct, lost_pct;
 	struct scenario_service services[POLICY_MAX_SERVICES];

@@ -66,14 +66,14 @@ static void every_key_is_read(void **state)
 	assert_string_equal(sc.config.services[0].name, "search");
 	assert_int_equal(sc.config.services[0].cores_min, 2);
 	assert_int_equal(sc.config.services[0].cores_max, 6);
-	assert_int_equal(sc.services[0].station.percentile_permille, 950);
-	assert_int_equal(sc.services[0].station.target_ns, SECOND / 40);
-	assert_int_equal(sc.services[0].station.service_ns, 1500000);
-	assert_int_equal(sc.services[0].station.shape, DRAW_EXPONENTIAL);
-	assert_int_equal(sc.services[0].station.queue, STATION_PER_THREAD);
-	assert_true(sc.services[0].station.cv == 2 && sc.services[0].station.max_load == 2000);
-	assert_true(sc.services[0].memory_part == 0.25 && sc.services[0].sigma == 0.5);
-	assert_true(sc.services[0].bandwidth_gbs == 3);
+	assert_int_equal(sc.services[0].model.station.percentile_permille, 950);
+	assert_int_equal(sc.services[0].model.station.target_ns, SECOND / 40);
+	assert_int_equal(sc.services[0].model.station.service_ns, 1500000);
+	assert_int_equal(sc.services[0].model.station.shape, DRAW_EXPONENTIAL);
+	assert_int_equal(sc.services[0].model.station.queue, STATION_PER_THREAD);
+	assert_true(sc.services[0].model.station.cv == 2 && sc.services[0].model.station.max_load == 2000);
+	assert_true(sc.services[0].model.memory_part == 0.25 && sc.services[0].model.sigma == 0.5);
+	assert_true(sc.services[0].model.bandwidth_gbs == 3);
 	assert_int_equal(profile_load_ppm(&sc.services[0].profile, 5 * SECOND), 535000);
 }
 
@@ -88,7 +88,7 @@ static void what_is_not_said_has_a_default(void **state)
 	assert_int_equal(sc.config.interval_ns, SECOND / 2);
 	assert_int_equal(sc.config.services[0].cores_min, 1);
 	assert_int_equal(sc.config.services[0].cores_max, 0);
-	assert_int_equal(sc.services[0].station.queue, STATION_SHARED);
+	assert_int_equal(sc.services[0].model.station.queue, STATION_SHARED);
 }
 
 static void a_profile_may_take_several_lines_or_a_file(void **state)
@@ -147,8 +147,8 @@ static void mistakes_are_named_with_their_place(void **state)
 	assert_refused(PLANT SERVICE "cv = 1x\n", "8: cv", "not a number");
 	assert_refused(PLANT SERVICE "cv = nan\n", "8: cv", "not a number");
 	assert_refused(PLANT SERVICE "memory_part = 1.5\n", "8: memory_part", "out of range");
-	assert_refused(PLANT SERVICE "queue = lifo\n", "8: queue", "shared or per-thread");
-	assert_refused(PLANT SERVICE "distribution = normal\n", "8: distribution", "lognormal or exponential");
+	assert_refused(PLANT SERVICE "queue = lifo\n", "8: queue", "shared|per-thread");
+	assert_refused(PLANT SERVICE "distribution = normal\n", "8: distribution", "lognormal|exponential");
 	assert_refused(PLANT SERVICE, "4: profile", "missing in [service a]");
 	assert_refused(PLANT SERVICE "profile = at 0s 7%\n [service b]\n", "9: profile", "unknown directive");
 	assert_refused(PLANT SERVICE "profile = at 0s 7%\n\n  ramp 10s\n", "10: profile", "number is missing");
@@ -157,6 +157,25 @@ static void mistakes_are_named_with_their_place(void **state)
 	assert_refused(PLANT SERVICE "cores = 5..\nprofile = at 0s 7%\n", "4: cores", "need 5 cores");
 	assert_refused(PLANT "nonsense\n", "4: ", "neither");
 	assert_refused(PLANT "[batch a]\nkey = 1\n", "5: key", "unknown key in [batch a]");
+}
+
+static void a_service_like_a_published_one_takes_what_it_does_not_say(void **state)
+{
+	(void)state;
+	assert_loads(PLANT "[service a]\nlike = moses\nprofile = at 0s 7%\n");
+	assert_memory_equal(&sc.services[0].model, &catalogue_find("moses")->model, sizeof(struct catalogue_model));
+	assert_int_equal(sc.config.services[0].target_ns, 15000000);
+	assert_int_equal(sc.config.services[0].percentile_permille, 990);
+	assert_loads(PLANT "[service a]\nsigma = 0\nqueue = shared\ntarget = p95 < 30ms\nlike = moses\nmax_load = 9\n"
+		     "profile = at 0s 7%\n");
+	assert_true(sc.services[0].model.sigma == 0 && sc.services[0].model.station.max_load == 9);
+	assert_int_equal(sc.services[0].model.station.queue, STATION_SHARED);
+	assert_int_equal(sc.services[0].model.station.target_ns, 30000000);
+	assert_int_equal(sc.services[0].model.station.percentile_permille, 950);
+	assert_int_equal(sc.services[0].model.station.service_ns, 2800000);
+	assert_refused(PLANT "[service a]\nlike = redis\n", "5: like", "memcached, xapian");
+	assert_refused(PLANT "[service a]\nlike = moses\nlike = moses\n", "6: like", "first on line 5");
+	assert_refused(PLANT "[service a]\nlike = moses\n", "4: profile", "missing in [service a]");
 }
 
 static void an_overlong_line_is_not_cut_silently(void **state)
@@ -192,6 +211,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_said_has_a_default),
 		cmocka_unit_test(a_profile_may_take_several_lines_or_a_file),
 		cmocka_unit_test(mistakes_are_named_with_their_place),
+		cmocka_unit_test(a_service_like_a_published_one_takes_what_it_does_not_say),
 		cmocka_unit_test(an_overlong_line_is_not_cut_silently),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_named),
 	};
