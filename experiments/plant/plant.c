@@ -144,6 +144,11 @@ uint64_t plant_duration_ns(const struct plant *p)
 	return p->scenario.duration_ns;
 }
 
+double plant_max_load(const struct plant *p, uint32_t service)
+{
+	return p->scenario.services[service].station.max_load;
+}
+
 double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns)
 {
 	return (double)profile_load_ppm(&p->scenario.services[service].profile, t_ns) / PROFILE_FULL_LOAD_PPM;

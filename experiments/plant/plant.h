@@ -32,7 +32,9 @@ const struct speed_ladder *plant_ladder(const struct plant *p);
 uint64_t plant_duration_ns(const struct plant *p);
 /* Load of a service at the present instant, permille of its maximum. */
 uint32_t plant_load_permille(const struct plant *p, uint32_t service);
-/* The same as a share, at any instant of the profile. */
+/* Requests per second at 100 %. */
+double plant_max_load(const struct plant *p, uint32_t service);
+/* Load as a share, at any instant of the profile. */
 double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns);
 /* Runs virtual time up to now_ns. */
 void plant_advance(struct plant *p, uint64_t now_ns);
