@@ -146,7 +146,7 @@ uint64_t plant_duration_ns(const struct plant *p)
 
 double plant_max_load(const struct plant *p, uint32_t service)
 {
-	return p->scenario.services[service].station.max_load;
+	return p->scenario.services[service].model.station.max_load;
 }
 
 double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns)
