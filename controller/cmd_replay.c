@@ -12,12 +12,13 @@
 
 #include "commands.h"
 #include "options.h"
-#include "params.h"
 #include "record.h"
 #include "replay.h"
+#include "tuning.h"
 
 struct compare {
-	const char *policy, *set; /* options */
+	const char *policy;       /* options */
+	struct option_list set;
 	const char *name;         /* of the record, in messages */
 	size_t line;              /* the one at hand, from 1 */
 	uint64_t nr_same;         /* decisions before the first difference */
@@ -38,69 +39,19 @@ static int fail(enum exit_code code, const char *format, ...)
 	return code;
 }
 
-/* What decisions rest on beside the record's numbers: the policy, its seed, and a service's limits. */
-static const struct param *find_key(struct config *config, const char *key, void **ret_object)
-{
-	const char *dot = strrchr(key, '.');
-	int i;
-
-	*ret_object = config;
-	if (!strcmp(key, "policy") || !strcmp(key, "seed"))
-		return &params[param_find(PARAM_CONTROLLER, key)];
-	if (!dot || (strcmp(dot, ".target") && strcmp(dot, ".cores")))
-		return NULL;
-	i = param_find(PARAM_SERVICE, dot + 1);
-	for (uint32_t s = 0; s < config->nr_services; s++) {
-		const char *name = config->services[s].name;
-
-		*ret_object = &config->services[s];
-		if (strlen(name) == (size_t)(dot - key) && !strncmp(name, key, strlen(name)))
-			return &params[i];
-	}
-	return NULL;
-}
-
-static int set_value(struct config *config, const char *text)
-{
-	const char *equals = strchr(text, '=');
-	struct config before = *config;
-	char key[CONFIG_NAME_SIZE + 16], reason[PARAM_REASON_SIZE];
-	const struct param *param;
-	void *object;
-
-	if (!equals)
-		return fail(EXIT_USAGE, "parties replay: --set: '%s' is not KEY=VALUE", text);
-	snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, " ="), text);
-	param = find_key(config, key, &object);
-	if (!param)
-		return fail(EXIT_USAGE, "parties replay: --set: no decision of this record depends on '%s'; known: "
-			    "policy, seed, SERVICE.target, SERVICE.cores", key);
-	if (param_parse(param, equals + 1 + strspn(equals + 1, " "), object, reason))
-		return fail(EXIT_USAGE, "parties replay: --set: %s: %s", key, reason);
-	for (uint32_t i = 0; i < config->nr_services; i++)
-		if (config->services[i].percentile_permille != before.services[i].percentile_permille)
-			return fail(EXIT_USAGE, "parties replay: --set: %s: the record holds only the percentile p%g",
-				    key, before.services[i].percentile_permille / 10.0);
-	return EXIT_OK;
-}
-
+/* What decisions rest on beside the record's numbers: the policy, its options and seed, and a service's limits. */
 static int change_config(struct compare *c)
 {
-	const struct param *policy = &params[param_find(PARAM_CONTROLLER, "policy")];
-	char reason[PARAM_REASON_SIZE], *text, *rest, *one;
-	int code = EXIT_OK;
+	static const char *const keys[] = { "policy", "seed", NULL };
+	const struct tuning_rules rules = { keys, true };
+	char reason[PARAM_REASON_SIZE];
+	bool left_out;
 
-	if (c->policy && param_parse(policy, c->policy, &c->replay.config, reason))
-		return fail(EXIT_USAGE, "parties replay: --policy: %s", reason);
-	if (!c->set)
-		return EXIT_OK;
-	rest = text = strdup(c->set);
-	if (!text)
-		return fail(EXIT_FAILED, "parties replay: %s", strerror(ENOMEM));
-	while (!code && (one = strsep(&rest, ",")))
-		code = set_value(&c->replay.config, one);
-	free(text);
-	return code;
+	if (tuning_change(&c->replay.config, &rules, c->policy, &c->set, &left_out, reason))
+		return fail(EXIT_USAGE, "parties replay: %s", reason);
+	if (left_out)
+		fprintf(stderr, "parties replay: the recorded options are of another policy and left out\n");
+	return EXIT_OK;
 }
 
 /* What the recorded tick left service `i` with is what it has now; nothing is recorded while nobody is confined. */
@@ -275,11 +226,11 @@ static int parse_options(struct compare *c, int argc, char **argv)
 {
 	const struct option_spec specs[] = {
 		{ "policy", 0, "NAME", OPTION_STRING, &c->policy, "decide by this policy instead of the recorded one" },
-		{ "set", 0, "KEY=VALUE,...", OPTION_STRING, &c->set,
-		  "change policy, seed, SERVICE.target or SERVICE.cores" },
+		{ "set", 0, "KEY=VALUE", OPTION_LIST, &c->set,
+		  "an option of the policy, or policy, seed, SERVICE.target or SERVICE.cores; may be given again" },
 	};
 	const struct option_table table = {
-		"replay", "RECORD [--policy NAME] [--set KEY=VALUE,...]",
+		"replay", "RECORD [--policy NAME] [--set KEY=VALUE]...",
 		"Decides again from a record and says where that differs", specs,
 		sizeof(specs) / sizeof(specs[0]), 1, 1,
 	};

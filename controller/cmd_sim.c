@@ -16,11 +16,13 @@
 #include "params.h"
 #include "record.h"
 #include "status.h"
+#include "tuning.h"
 
 struct sim {
 	const char *policy, *record_path;
 	uint64_t seed;
 	bool json;
+	struct option_list set;
 
 	struct plant *plant;
 	struct config config; /* the scenario's, with what the command line changes */
@@ -48,12 +50,14 @@ static int parse_options(struct sim *sim, int argc, char **argv)
 {
 	const struct option_spec specs[] = {
 		{ "policy", 0, "NAME", OPTION_STRING, &sim->policy, "instead of the scenario's" },
+		{ "set", 0, "KEY=VALUE", OPTION_LIST, &sim->set,
+		  "an option of the policy, or policy, interval or seed; may be given again" },
 		{ "seed", 0, "N", OPTION_U64, &sim->seed, "of the loads and the policy; 0, the default: the scenario's" },
 		{ "record", 0, "FILE", OPTION_STRING, &sim->record_path, "write the run as JSON lines" },
 		{ "json", 0, NULL, OPTION_FLAG, &sim->json, "print the totals as one JSON object and nothing else" },
 	};
 	const struct option_table table = {
-		"sim", "SCENARIO [--policy NAME] [--seed N] [--record FILE] [--json]",
+		"sim", "SCENARIO [--policy NAME] [--set KEY=VALUE]... [--seed N] [--record FILE] [--json]",
 		"Plays a scenario on a simulated machine with the controller in charge", specs,
 		sizeof(specs) / sizeof(specs[0]), 1, 1,
 	};
@@ -62,10 +66,26 @@ static int parse_options(struct sim *sim, int argc, char **argv)
 	return nr < 0 ? nr : 0;
 }
 
+static int change_config(struct sim *sim)
+{
+	/* What shapes the machine is the scenario's. */
+	static const char *const keys[] = { "policy", "interval", "seed", NULL };
+	const struct tuning_rules rules = { keys, false };
+	char reason[PARAM_REASON_SIZE];
+	bool left_out;
+
+	if (sim->seed)
+		sim->config.seed = sim->seed;
+	if (tuning_change(&sim->config, &rules, sim->policy, &sim->set, &left_out, reason))
+		return fail(EXIT_USAGE, "%s", reason);
+	if (left_out)
+		fprintf(stderr, "parties sim: the scenario's [policy] is for another policy and left out\n");
+	return EXIT_OK;
+}
+
 static int open_files(struct sim *sim, const char *scenario)
 {
-	const struct param *policy = &params[param_find(PARAM_CONTROLLER, "policy")];
-	char error[512], reason[PARAM_REASON_SIZE];
+	char error[512];
 	int err = plant_open(&sim->plant, scenario, sim->seed, error, sizeof(error));
 
 	if (err) {
@@ -73,12 +93,9 @@ static int open_files(struct sim *sim, const char *scenario)
 		return EXIT_USAGE;
 	}
 	sim->config = *plant_config(sim->plant);
-	if (sim->seed)
-		sim->config.seed = sim->seed;
-	if (sim->policy && param_parse(policy, sim->policy, &sim->config, reason))
-		return fail(EXIT_USAGE, "--policy: %s", reason);
-	if (!sim->record_path)
-		return EXIT_OK;
+	err = change_config(sim);
+	if (err || !sim->record_path)
+		return err;
 	err = record_open(&sim->record, sim->record_path);
 	return err ? fail(EXIT_USAGE, "--record: %s: %s", sim->record_path, strerror(-err)) : EXIT_OK;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * config.c - the configuration file.  Port over inih: counts lines (Debian's build of it gives handlers none), knows
- * sections, finds what is double or missing, and prints a configuration back.  What a value may be is params.c's;
- * whether the machine fits is match.h's.
+ * sections, and finds what is double or missing.  What a value may be is params.c's; whether the machine fits is match.h's.
  */
 #include "config.h"
 
@@ -16,6 +15,7 @@
 
 #include "nearest.h"
 #include "params.h"
+#include "tuning.h"
 
 enum { CONFIG_MAX_BYTES = 128 * 1024, CONFIG_LINE_SIZE = 1024, CONFIG_NO_SECTION = PARAM_NR_SECTIONS };
 
@@ -27,7 +27,8 @@ struct parser {
 	struct config *config;
 	unsigned int section; /* enum param_section, or CONFIG_NO_SECTION before the first */
 	char label[80];       /* its header, for messages */
-	int section_line, controller_line;
+	int section_line, unnamed_line[PARAM_NR_SECTIONS];
+	struct tuning tuning;        /* [policy] */
 	void *object;                /* where its values go */
 	int seen[PARAM_COUNT];       /* line of each key in this section, or 0 */
 
@@ -135,11 +136,13 @@ static int batch_begin(struct parser *p, const char *name)
 	return 0;
 }
 
-static int controller_begin(struct parser *p)
+static int unnamed_begin(struct parser *p)
 {
-	if (p->controller_line)
-		return fail(p, p->line, p->label, "appears twice, first on line %d", p->controller_line);
-	p->controller_line = p->line;
+	int *line = &p->unnamed_line[p->section];
+
+	if (*line)
+		return fail(p, p->line, p->label, "appears twice, first on line %d", *line);
+	*line = p->line;
 	p->object = p->config;
 	return 0;
 }
@@ -167,7 +170,7 @@ static int error_section(struct parser *p, const char *word)
 		nearest_offer(&nearest, param_section_name(i));
 	if (nearest.best)
 		return fail(p, p->line, p->label, "unknown section, did you mean '%s'?", nearest.best);
-	return fail(p, p->line, p->label, "unknown section: write [controller], [service NAME] or [batch NAME]");
+	return fail(p, p->line, p->label, "unknown section: write [controller], [policy], [service NAME] or [batch NAME]");
 }
 
 /* `header` is what stands between the brackets. */
@@ -189,11 +192,11 @@ static int section_begin(struct parser *p, const char *header)
 	memset(p->seen, 0, sizeof(p->seen));
 	if (*rest)
 		return fail(p, p->line, p->label, "a name is one word");
-	if (section != PARAM_CONTROLLER)
+	if (section == PARAM_SERVICE || section == PARAM_BATCH)
 		return named_begin(p, name);
 	if (*name)
-		return fail(p, p->line, p->label, "the controller has no name: write [controller]");
-	return controller_begin(p);
+		return fail(p, p->line, p->label, "the %s has no name: write [%s]", word, word);
+	return unnamed_begin(p);
 }
 
 /* inih calls back for keys only, so an empty or doubled section would go unseen; a broken header is left to it. */
@@ -268,6 +271,8 @@ static int take_key(void *ctx, const char *section, const char *key, const char 
 	(void)section; /* look_for_section knows more */
 	if (p->section == CONFIG_NO_SECTION)
 		return !fail(p, p->line, key, "stands before any section: write [controller] above it");
+	if (p->section == PARAM_POLICY_OPTIONS)
+		return tuning_add(&p->tuning, key, value, p->line, reason) ? !fail(p, p->line, key, "%s", reason) : 1;
 	i = param_find(p->section, key);
 	if (i < 0)
 		return !error_key(p, key);
@@ -292,6 +297,17 @@ static void set_dialect(void)
 	ini_stop_on_first_error = true;
 }
 
+/* The policy may stand below its options. */
+static int take_options(struct parser *p)
+{
+	const struct tuning_line *bad;
+	char reason[PARAM_REASON_SIZE];
+
+	if (!tuning_apply(&p->tuning, p->config, &bad, reason))
+		return 0;
+	return fail(p, bad->line, bad->key, "%s", reason);
+}
+
 int config_parse(const char *file, const char *text, size_t length, struct config *ret, char *error, size_t error_size)
 {
 	static const char bom[3] = "\xef\xbb\xbf";
@@ -314,6 +330,7 @@ int config_parse(const char *file, const char *text, size_t length, struct confi
 	if (bad_line)
 		fail(&p, bad_line, *p.label ? p.label : "line", "neither 'key = value' nor '[section]'");
 	section_end(&p);
+	take_options(&p);
 	if (!config.nr_services)
 		fail(&p, p.line + !p.line, "[service]",
 		     "no service at all: write [service NAME] with match and target");
@@ -354,69 +371,4 @@ int config_load(const char *path, struct config *ret, char *error, size_t error_
 		return length;
 	}
 	return config_parse(path, text, length, ret, error, error_size);
-}
-
-static void print_section(FILE *out, unsigned int section, const char *name, const void *object)
-{
-	char value[CONFIG_PATH_SIZE + 16];
-
-	fprintf(out, "%s[%s%s%s]\n", section == PARAM_CONTROLLER ? "" : "\n", param_section_name(section),
-		*name ? " " : "", name);
-	for (int i = 0; i < PARAM_COUNT; i++) {
-		if (params[i].section != section)
-			continue;
-		param_format(&params[i], object, value, sizeof(value));
-		fprintf(out, "%-15s =%s%s\n", params[i].key, *value ? " " : "", value);
-	}
-}
-
-void config_print(const struct config *config, FILE *out)
-{
-	print_section(out, PARAM_CONTROLLER, "", config);
-	for (uint32_t i = 0; i < config->nr_services; i++)
-		print_section(out, PARAM_SERVICE, config->services[i].name, &config->services[i]);
-	for (uint32_t i = 0; i < config->nr_batches; i++)
-		print_section(out, PARAM_BATCH, config->batches[i].name, &config->batches[i]);
-}
-
-static void print_policies(FILE *out)
-{
-	const char *name;
-
-	fprintf(out, "Known are:");
-	for (unsigned int i = 0; (name = policy_name(i)); i++)
-		fprintf(out, "%s %s", i ? "," : "", name);
-	fprintf(out, ".\n");
-}
-
-static void print_item(FILE *out, const struct param *param)
-{
-	char low[32], high[32];
-
-	fprintf(out, ".It Ic %s No = Ar %s\n%s\n", param->key, param->form, param->help);
-	if (param->type == PARAM_POLICY)
-		print_policies(out);
-	if (param->type == PARAM_DURATION || param->type == PARAM_TARGET) {
-		param_format_duration(param->min, low, sizeof(low));
-		param_format_duration(param->max, high, sizeof(high));
-		fprintf(out, "The duration is from %s to %s.\n", low, high);
-	} else if (param->max && param->max < UINT64_MAX) {
-		fprintf(out, "From %ju to %ju.\n", (uintmax_t)param->min, (uintmax_t)param->max);
-	}
-	if (!param->standard)
-		fprintf(out, "This key must be given.\n");
-	else if (*param->standard)
-		fprintf(out, "The default is\n.Ql %s .\n", param->standard);
-}
-
-void config_print_reference(FILE *out)
-{
-	for (unsigned int section = 0; section < PARAM_NR_SECTIONS; section++) {
-		fprintf(out, ".Ss [%s%s]\n.Bl -tag -width Ds\n", param_section_name(section),
-			section == PARAM_CONTROLLER ? "" : " NAME");
-		for (int i = 0; i < PARAM_COUNT; i++)
-			if (params[i].section == section)
-				print_item(out, &params[i]);
-		fprintf(out, ".El\n");
-	}
 }

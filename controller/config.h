@@ -57,6 +57,7 @@ struct config_batch {
 struct config {
 	char file[CONFIG_PATH_SIZE];
 	char policy[CONFIG_NAME_SIZE];
+	uint32_t options[POLICY_MAX_OPTIONS]; /* of that policy, in the order of its table */
 	uint64_t interval_ns;
 	enum config_speed speed;
 	enum config_culprits culprits;

@@ -93,6 +93,7 @@ static int error_unknown(const struct option_table *table, const char *word, siz
 
 static int store(const struct option_table *table, const struct option_spec *spec, const char *value)
 {
+	struct option_list *list;
 	int rc = 0;
 
 	switch (spec->type) {
@@ -113,6 +114,12 @@ static int store(const struct option_table *table, const struct option_spec *spe
 		if (rc)
 			return options_error(table, "--%s: '%s' is not a duration; write for example 500ms or 2m",
 					     spec->name, value);
+		break;
+	case OPTION_LIST:
+		list = spec->target;
+		if (list->nr == OPTION_LIST_MAX)
+			return options_error(table, "--%s is given more than %d times", spec->name, OPTION_LIST_MAX);
+		list->values[list->nr++] = value;
 		break;
 	}
 	return 0;

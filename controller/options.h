@@ -28,6 +28,13 @@ enum option_type {
 	OPTION_STRING,   /* const char **: points into argv */
 	OPTION_U64,      /* uint64_t *: decimal */
 	OPTION_DURATION, /* uint64_t *: ns, written with a unit */
+	OPTION_LIST,     /* struct option_list *: every value, in order, when given again and again */
+};
+
+enum { OPTION_LIST_MAX = 64 };
+struct option_list {
+	uint32_t nr;
+	const char *values[OPTION_LIST_MAX]; /* point into argv */
 };
 
 struct option_spec {
@@ -35,7 +42,7 @@ struct option_spec {
 	char letter;      /* short form, or 0 */
 	const char *arg;  /* placeholder in --help; NULL for a flag */
 	enum option_type type;
-	void *target;     /* untouched when the option is not given; the last of several wins */
+	void *target;     /* untouched when the option is not given; except for a list, the last of several wins */
 	const char *help; /* one line */
 };
 

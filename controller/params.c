@@ -61,7 +61,7 @@ const struct param params[PARAM_COUNT] = {
 	  "Processes of best-effort work, which gets the cores no service needs." },
 };
 
-static const char *const section_names[PARAM_NR_SECTIONS] = { "controller", "service", "batch" };
+static const char *const section_names[PARAM_NR_SECTIONS] = { "controller", "policy", "service", "batch" };
 static const char *const match_names[] = { "pid", "port", "cgroup", "unit", "exe" };
 enum { NR_MATCHES = sizeof(match_names) / sizeof(match_names[0]) };
 

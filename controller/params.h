@@ -8,7 +8,8 @@
 
 #include "config.h"
 
-enum param_section { PARAM_CONTROLLER, PARAM_SERVICE, PARAM_BATCH, PARAM_NR_SECTIONS };
+/* The keys of [policy] are in no table here: each policy has its own (tuning.h). */
+enum param_section { PARAM_CONTROLLER, PARAM_POLICY_OPTIONS, PARAM_SERVICE, PARAM_BATCH, PARAM_NR_SECTIONS };
 
 enum param_type {
 	PARAM_POLICY,   /* char[CONFIG_NAME_SIZE]: a name policy_find knows */
@@ -39,7 +40,7 @@ extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };
 
-/* "controller", "service", "batch" */
+/* "controller", "policy", "service", "batch" */
 const char *param_section_name(enum param_section section);
 /* Index in params, or -1. */
 int param_find(enum param_section section, const char *key);

@@ -16,6 +16,7 @@
 
 #include "culprits.h"
 #include "qos.h"
+#include "tuning.h"
 
 enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
 
@@ -136,6 +137,21 @@ static json_t *config_text(const struct config *config)
 	return ret;
 }
 
+/* Each as the configuration would have it. */
+static json_t *options_json(const struct tick *tick)
+{
+	json_t *ret = json_object();
+	char value[CONFIG_NAME_SIZE];
+
+	for (uint32_t i = 0; i < tick->policy->nr_options; i++) {
+		struct param param = tuning_param(&tick->policy->options[i]);
+
+		param_format(&param, &tick->report.view.options[i], value, sizeof(value));
+		json_object_set_new(ret, param.key, json_string(value));
+	}
+	return ret;
+}
+
 static json_t *config_json(const struct config *config)
 {
 	json_t *services = json_array(), *batches = json_array();
@@ -162,8 +178,9 @@ int record_header(struct record *r, const struct tick *tick, const char *mode, c
 
 	if (!r->created && ftruncate(r->fd, 0) < 0 && errno != EINVAL && !r->error)
 		r->error = -errno; /* EINVAL: a pipe or a device has no length */
-	err = write_line(r, json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o}", "record", "parties", "schema_version",
-				      RECORD_SCHEMA_VERSION, "mode", mode, "policy", tick->policy->name, "seed",
+	err = write_line(r, json_pack("{s:s, s:i, s:s, s:s, s:o, s:I, s:o, s:o}", "record", "parties",
+				      "schema_version", RECORD_SCHEMA_VERSION, "mode", mode, "policy",
+				      tick->policy->name, "options", options_json(tick), "seed",
 				      (json_int_t)tick->config->seed, "machine", machine_json(tick, machine), "config",
 				      config_json(tick->config)));
 	if (!err) {

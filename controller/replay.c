@@ -12,6 +12,7 @@
 
 #include "params.h"
 #include "record.h"
+#include "tuning.h"
 
 static const char *__attribute__((format(printf, 2, 3))) refuse(struct replay *r, const char *format, ...)
 {
@@ -84,6 +85,20 @@ static const char *take_ladder(struct replay *r, const json_t *object)
 	return NULL;
 }
 
+/* An option the record does not know is as it was when it did not exist: by default. */
+static const char *take_options(struct replay *r, const json_t *options)
+{
+	char reason[PARAM_REASON_SIZE];
+	const char *key;
+	json_t *value;
+
+	policy_default_options(policy_find(r->config.policy), r->config.options);
+	json_object_foreach((json_t *)options, key, value)
+		if (tuning_set(&r->config, key, json_is_string(value) ? json_string_value(value) : "", reason))
+			return refuse(r, "options: %.32s: %.110s", key, reason);
+	return NULL;
+}
+
 const char *replay_header(struct replay *r, const json_t *line)
 {
 	const json_t *machine = json_object_get(line, "machine"), *config = json_object_get(line, "config");
@@ -111,6 +126,8 @@ const char *replay_header(struct replay *r, const json_t *line)
 	for (size_t i = 0; i < json_array_size(services) && !why; i++)
 		why = take_service(r, json_array_get(services, i));
 	snprintf(r->config.policy, sizeof(r->config.policy), "%s", policy);
+	if (!why)
+		why = take_options(r, json_object_get(line, "options"));
 	r->config.seed = (uint64_t)json_integer_value(seed);
 	r->config.nr_batches = json_array_size(json_object_get(config, "batches")) > 0;
 	r->topology.nr_cores = (uint32_t)nr_cores;

@@ -21,6 +21,11 @@ int tick_init(struct tick *tick, uint32_t nr_batches)
 	rng_seed(&tick->rng, tick->config->seed);
 	allocation_init(&tick->allocation, tick->topology, tick->config->nr_services, tick->config->reserved_cpus);
 	view_init(&tick->report.view, tick->config, &tick->allocation, tick->ladder, nr_batches > 0);
+	/* The configuration's are those of the policy it names. */
+	if (!strcmp(tick->policy->name, tick->config->policy))
+		memcpy(tick->report.view.options, tick->config->options, sizeof(tick->config->options));
+	else
+		policy_default_options(tick->policy, tick->report.view.options);
 	return 0;
 }
 

@@ -377,6 +377,10 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 
 const struct policy_ops policy_adaptive = {
 	.name = "adaptive",
+	.help = "Learns what each service needs (its rate, the CPU time of a request at each speed, how its latency grows\n"
+		"as its cores fill up) and gives that at once, to several services in one step; with best-effort work it\n"
+		"saves cores, without it energy.\n"
+		"Where the machine is too small, services named last go short.\n",
 	.state_size = sizeof(struct adaptive),
 	.init = adaptive_init,
 	.step = adaptive_step,

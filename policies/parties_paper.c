@@ -5,12 +5,19 @@
  * Two kinds of windows alternate.  MAIN looks at every service's slack and moves at most one unit: to the neediest
  * service, or else away from the one with most to spare.  WATCH looks at that one service again and judges the move:
  * an upsize that did not help is kept but the service tries another resource next time; a downsize that hurt is undone
- * at once.  So one action costs two windows.  The resources form a ring, CORE -> CACHE -> SPEED -> CORE; what the
+ * at once.  So one action costs two windows, unless `overlap` lets a window do both.  The resources form a ring, CORE -> CACHE -> SPEED -> CORE; what the
  * machine lacks is skipped.  Where the paper is silent a comment says "decision N", and the test of that name shows it.
  *
  * It does not model, predict or remember loads, and it migrates nobody: a mix that stays violated is only reported.
  */
 #include "shares.h"
+
+enum option { OVERLAP };
+static const struct policy_option options[] = {
+	[OVERLAP] = { "overlap", POLICY_NO_YES, .help =
+		"Whether the window that judges an action is also the one the next action rests on.\n"
+		"An action then costs one window, otherwise two." },
+};
 
 enum { UPSIZE_BELOW_PERMILLE = 50, DOWNSIZE_ABOVE_PERMILLE = 200, NOTHING_KNOWN_PERMILLE = 1000 };
 
@@ -360,7 +367,7 @@ static void paper_step(void *state, uint64_t now_ns, const struct policy_view *v
 		       struct policy_decision *ret)
 {
 	struct paper *p = state;
-	bool infeasible;
+	bool infeasible, watched;
 
 	judge(p, now_ns, view);
 	infeasible = infeasible_event(p, now_ns, view);
@@ -368,17 +375,22 @@ static void paper_step(void *state, uint64_t now_ns, const struct policy_view *v
 	/* A move that was not made, or that something else undid or mixed with, cannot be judged. */
 	if (!same_allocation(view, ret, &p->decided))
 		p->watched = POLICY_NOBODY;
-	if (p->watched == POLICY_NOBODY)
-		main_window(p, now_ns, view, rng, ret);
-	else
+	watched = p->watched != POLICY_NOBODY;
+	if (watched)
 		watch_window(p, now_ns, view, ret);
+	/* Never two moves in a step: after an undone one MAIN waits. */
+	if (!watched || (view->options[OVERLAP] && p->watched == POLICY_NOBODY && ret->direction == POLICY_HOLD))
+		main_window(p, now_ns, view, rng, ret);
 	ret->infeasible = infeasible;
 	p->decided = *ret;
 }
 
 const struct policy_ops policy_parties_paper = {
 	.name = "parties-paper",
+	.help = "The published algorithm: one unit per step, kept or undone by what the next window shows.\n",
 	.state_size = sizeof(struct paper),
+	.options = options,
+	.nr_options = sizeof(options) / sizeof(options[0]),
 	.init = paper_init,
 	.step = paper_step,
 };

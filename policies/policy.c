@@ -24,6 +24,12 @@ const char *policy_name(unsigned int i)
 	return i < NR_POLICIES ? policies[i]->name : NULL;
 }
 
+void policy_default_options(const struct policy_ops *policy, uint32_t ret[POLICY_MAX_OPTIONS])
+{
+	for (uint32_t i = 0; i < POLICY_MAX_OPTIONS; i++)
+		ret[i] = i < policy->nr_options ? policy->options[i].standard : 0;
+}
+
 const char *policy_reason_name(enum policy_reason reason)
 {
 	static const char *const names[POLICY_NR_REASONS] = { "start",	  "hold",   "watch",	 "upsize",

@@ -21,7 +21,7 @@
 
 #include "rng.h"
 
-enum { POLICY_MAX_SERVICES = 64, POLICY_MAX_REJECTED = 8, POLICY_NOBODY = -1, POLICY_BE = -2 };
+enum { POLICY_MAX_SERVICES = 64, POLICY_MAX_REJECTED = 8, POLICY_MAX_OPTIONS = 16, POLICY_NOBODY = -1, POLICY_BE = -2 };
 
 enum policy_resource { POLICY_CORE, POLICY_CACHE, POLICY_SPEED, POLICY_NR_RESOURCES };
 
@@ -69,6 +69,7 @@ struct policy_view {
 	uint32_t be_cores, be_ways;
 	uint32_t idle_cores, idle_ways;
 	bool last_failed; /* the previous decision was not applied; `have` is still the truth */
+	uint32_t options[POLICY_MAX_OPTIONS]; /* of the policy that is asked, in the order of its table */
 };
 
 enum policy_reason {
@@ -114,9 +115,24 @@ struct policy_decision {
 	struct policy_rejected rejected[POLICY_MAX_REJECTED];
 };
 
+/*
+ * A number or a choice by which a policy can be had otherwise than it is by default.  The configuration gives it a value
+ * (section [policy]), the view carries it.
+ */
+struct policy_option {
+	const char *name;  /* ends with the unit where it has one */
+	const char *words; /* "no | yes": the value is the place of the word; NULL: a number */
+	uint32_t standard, min, max; /* the default; bounds of a number, inclusive */
+	const char *help;  /* mdoc text, one sentence per line */
+};
+#define POLICY_NO_YES "no | yes"
+
 struct policy_ops {
 	const char *name;
+	const char *help; /* mdoc text, for the manual */
 	size_t state_size;
+	const struct policy_option *options;
+	uint32_t nr_options;
 	/* Fills `state` and writes the allocation to start from into *ret.  view->services[].have is ignored. */
 	void (*init)(void *state, uint64_t now_ns, const struct policy_view *view, struct policy_decision *ret);
 	/* One window later.  `rng` is the only source of chance. */
@@ -131,6 +147,7 @@ extern const struct policy_ops policy_static;
 /* NULL when no policy has that name.  policy_name(i) lists them in order, NULL after the last. */
 const struct policy_ops *policy_find(const char *name);
 const char *policy_name(unsigned int i);
+void policy_default_options(const struct policy_ops *policy, uint32_t ret[POLICY_MAX_OPTIONS]);
 
 /* Stable words for records: "upsize", "at-limit", "core", "up", "fresh". */
 const char *policy_reason_name(enum policy_reason reason);

@@ -23,6 +23,7 @@ static void static_step(void *state, uint64_t now_ns, const struct policy_view *
 
 const struct policy_ops policy_static = {
 	.name = "static",
+	.help = "Keeps the even split.\n",
 	.init = static_init,
 	.step = static_step,
 };

@@ -13,6 +13,7 @@
 #include <ini.h>
 
 #include "scenario_key.h"
+#include "tuning.h"
 
 enum { LINE_SIZE = 1024, PROFILE_SIZE = 32768 };
 
@@ -23,7 +24,8 @@ struct parser {
 	struct scenario *scenario;
 	enum scenario_section section;
 	char header[64];
-	int section_line, nr_plants, nr_controllers;
+	int section_line, nr_plants, nr_controllers, nr_policies;
+	struct tuning tuning; /* [policy] */
 	int seen[SCENARIO_NR_KEYS], seen_params[PARAM_COUNT];
 	char profile[PROFILE_SIZE]; /* text of the key, line breaks kept so that its lines can be named */
 	int profile_end;            /* line the text has reached */
@@ -162,6 +164,7 @@ static int batch_begin(struct parser *p, const char *name)
 static int section_begin(struct parser *p, const char *line)
 {
 	char word[16] = "", name[64] = "";
+	int *nr_seen;
 
 	if (section_end(p))
 		return -EINVAL;
@@ -180,10 +183,15 @@ static int section_begin(struct parser *p, const char *line)
 		p->section = SCENARIO_BATCH;
 		return batch_begin(p, name);
 	}
-	p->section = !strcmp(p->header, "plant") ? SCENARIO_PLANT : !strcmp(p->header, "controller") ? SCENARIO_CONTROLLER : SCENARIO_NOWHERE;
+	p->section = !strcmp(p->header, "plant") ? SCENARIO_PLANT :
+		     !strcmp(p->header, "controller") ? SCENARIO_CONTROLLER :
+		     !strcmp(p->header, "policy") ? SCENARIO_POLICY : SCENARIO_NOWHERE;
+	nr_seen = p->section == SCENARIO_PLANT ? &p->nr_plants :
+		  p->section == SCENARIO_CONTROLLER ? &p->nr_controllers : &p->nr_policies;
 	if (p->section == SCENARIO_NOWHERE)
-		return fail(p, p->line, p->header, "unknown section; write plant, controller, service NAME or batch NAME");
-	if ((p->section == SCENARIO_PLANT ? p->nr_plants++ : p->nr_controllers++))
+		return fail(p, p->line, p->header,
+			    "unknown section; write plant, controller, policy, service NAME or batch NAME");
+	if ((*nr_seen)++)
 		return fail(p, p->line, p->header, "appears twice");
 	return 0;
 }
@@ -279,9 +287,12 @@ static int take_key(void *ctx, const char *section, const char *name, const char
 {
 	struct parser *p = ctx;
 	int i = 0, param = p->section == SCENARIO_CONTROLLER ? param_find(PARAM_CONTROLLER, name) : -1;
+	char reason[PARAM_REASON_SIZE];
 	int *seen;
 
 	(void)section;
+	if (p->section == SCENARIO_POLICY)
+		return tuning_add(&p->tuning, name, value, p->line, reason) ? !fail(p, p->line, name, "%s", reason) : 1;
 	while (i < SCENARIO_NR_KEYS && (scenario_keys[i].section != p->section || strcmp(scenario_keys[i].name, name)))
 		i++;
 	if (i == SCENARIO_NR_KEYS && param < 0)
@@ -300,8 +311,12 @@ static int take_key(void *ctx, const char *section, const char *name, const char
 static int check(struct parser *p)
 {
 	struct scenario *sc = p->scenario;
+	const struct tuning_line *bad;
+	char reason[PARAM_REASON_SIZE];
 	uint32_t floors = 0;
 
+	if (tuning_apply(&p->tuning, &sc->config, &bad, reason))
+		return fail(p, bad->line, bad->key, "%s", reason);
 	if (!p->nr_plants)
 		return fail(p, p->line, "[plant]", "missing");
 	if (!sc->config.nr_services)

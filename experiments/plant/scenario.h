@@ -12,7 +12,7 @@
  *	noise        = 5             percent by which latencies and CPU times may be read wrong
  *	lost         = 1             percent of windows in which nothing is seen
  *
- *	[controller]                 as in a configuration file
+ *	[controller]                 as in a configuration file, likewise [policy]
  *
  *	[service search]
  *	like         = xapian        every key below except profile as that service of the catalogue has it (catalogue.h);

@@ -11,7 +11,9 @@
 
 #include "params.h"
 
-enum scenario_section { SCENARIO_NOWHERE, SCENARIO_PLANT, SCENARIO_CONTROLLER, SCENARIO_SERVICE, SCENARIO_BATCH };
+enum scenario_section {
+	SCENARIO_NOWHERE, SCENARIO_PLANT, SCENARIO_CONTROLLER, SCENARIO_POLICY, SCENARIO_SERVICE, SCENARIO_BATCH,
+};
 
 enum scenario_kind {
 	SCENARIO_CONFIG,   /* as params.h has it */

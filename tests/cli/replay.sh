@@ -50,7 +50,8 @@ replay 1 ':27: first difference: tick 25, 12.500 s, service search$' 'another ta
 	"$record" --set 'search.target = p99 < 20ms'
 replay 1 'first difference' 'another seed differs' "$record" --set seed=2
 replay 0 'all as recorded$' 'the recorded values change nothing' \
-	"$record" --set 'policy=parties-paper,seed=1,search.target=p99 < 25ms,memcached.cores=1..' --policy parties-paper
+	"$record" --set policy=parties-paper --set seed=1 --set 'search.target=p99 < 25ms' --set memcached.cores=1.. \
+	--set overlap=no --policy parties-paper
 
 # Decisions of today against those of when the records were made; tests/fixtures/golden/ramps.ini says how to make them anew
 # when a policy is meant to decide otherwise.
@@ -59,8 +60,8 @@ for policy in parties-paper adaptive; do
 done
 
 replay 2 "unknown policy 'nope'" 'a policy that is not there' "$record" --policy nope
-replay 2 "depends on 'interval'" 'a key that decides nothing' "$record" --set interval=1s
-replay 2 "depends on 'x.target'" 'a service that is not there' "$record" --set 'x.target=p99 < 1s'
+replay 2 '--set: interval: nothing depends on it; known: policy, seed, SERVICE.target, SERVICE.cores' 'a key that decides nothing' "$record" --set interval=1s
+replay 2 '--set: x.target: nothing depends on it' 'a service that is not there' "$record" --set 'x.target=p99 < 1s'
 replay 2 'is not KEY=VALUE' 'a word' "$record" --set search
 replay 2 'only the percentile p99$' 'another percentile' "$record" --set 'search.target=p95 < 25ms'
 replay 2 ':1: the services need at least 17 cores' 'more cores than there are' "$record" --set search.cores=16

@@ -83,7 +83,9 @@ static inline void fake_step(void *state, uint64_t now_ns, const struct policy_v
 	*ret = fake->next;
 }
 
-static const struct policy_ops fake_policy __attribute__((unused)) = { "fake", 8, fake_init, fake_step };
+static const struct policy_ops fake_policy __attribute__((unused)) = {
+	.name = "fake", .state_size = 8, .init = fake_init, .step = fake_step,
+};
 
 /* Cores of the two services and of best effort; the rest is idle. */
 static inline void fake_decide(struct fake_run *run, uint32_t first, uint32_t second, uint32_t be)

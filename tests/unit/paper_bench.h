@@ -81,8 +81,19 @@ static inline struct bench bench_prepare(const struct policy_ops *policy, struct
 		b.view.services[i] = (struct policy_service){ .target_ns = TARGET_NS, .signal = POLICY_FRESH,
 							      .min = { 1, m.ways ? 1 : 0, 0 },
 							      .max = { m.cores, m.ways, m.speeds ? m.speeds - 1 : 0 } };
+	policy_default_options(policy, b.view.options);
 	rng_seed(&b.rng, bench_seed(1 + (m.ways > 0) + (m.speeds > 1), m.draws));
 	return b;
+}
+
+static inline void bench_option(struct bench *b, const char *name, uint32_t value)
+{
+	for (uint32_t i = 0; i < b->policy->nr_options; i++)
+		if (!strcmp(b->policy->options[i].name, name)) {
+			b->view.options[i] = value;
+			return;
+		}
+	fail_msg("%s has no option %s", b->policy->name, name);
 }
 
 static inline void bench_start(struct bench *b)

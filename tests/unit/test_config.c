@@ -105,9 +105,9 @@ static void the_printed_form_is_the_files_own(void **state)
 	char *text;
 
 	(void)state;
-	accepts(SERVICE);
+	accepts("[controller]\npolicy = static\n" SERVICE);
 	text = printed(&config);
-	assert_string_equal(text, "[controller]\npolicy          = parties-paper\ninterval        = 500ms\n"
+	assert_string_equal(text, "[controller]\npolicy          = static\ninterval        = 500ms\n"
 				  "feedback        = bpf\nspeed           = auto\nculprits        = auto\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
 				  "target          = p99 < 25ms\nlifecycle       = exchange\ncores           = 1..\n");
@@ -119,11 +119,12 @@ static void sections_must_be_known_and_named(void **state)
 	(void)state;
 	refuses("[serivce a]\n", "t.conf:1: [serivce a]: unknown section, did you mean 'service'?");
 	refuses("\n[xyzzy]\n",
-		"t.conf:2: [xyzzy]: unknown section: write [controller], [service NAME] or [batch NAME]");
-	refuses("[]\n", "t.conf:1: []: unknown section: write [controller], [service NAME] or [batch NAME]");
+		"t.conf:2: [xyzzy]: unknown section: write [controller], [policy], [service NAME] or [batch NAME]");
+	refuses("[]\n", "t.conf:1: []: unknown section: write [controller], [policy], [service NAME] or [batch NAME]");
 	refuses("[service]\n", "t.conf:1: [service]: a name is missing: write for example [service search]");
 	refuses("[service a b]\n", "t.conf:1: [service a b]: a name is one word");
 	refuses("[controller x]\n", "t.conf:1: [controller x]: the controller has no name: write [controller]");
+	refuses("[policy x]\n", "t.conf:1: [policy x]: the policy has no name: write [policy]");
 	refuses("[service a] x\n", "t.conf:1: section: something stands after the ']'");
 	refuses("[service a\n", "t.conf:1: line: neither 'key = value' nor '[section]'");
 }
@@ -152,6 +153,7 @@ static void nothing_may_stand_twice(void **state)
 	refuses(SERVICE "[batch a]\nmatch=pid:2\n", "t.conf:4: [batch a]: the name is taken by the section on line 1");
 	refuses(SERVICE "match = pid:2\n", "t.conf:4: match: appears twice in [service a], first on line 2");
 	refuses("[controller]\n" SERVICE "[controller]\n", "t.conf:5: [controller]: appears twice, first on line 1");
+	refuses("[policy]\n" SERVICE "[policy]\n", "t.conf:5: [policy]: appears twice, first on line 1");
 }
 
 static void keys_must_be_known_where_they_stand(void **state)

@@ -164,6 +164,26 @@ static void help_goes_to_stdout_and_lists_every_option(void **state)
 				  "  -h, --help                   print this and exit\n");
 }
 
+static void a_list_keeps_every_value_in_order_and_has_an_end(void **state)
+{
+	struct option_list list = { 0 };
+	const struct option_spec spec = { "set", 0, "KEY=VALUE", OPTION_LIST, &list, "again" };
+	const struct option_table many = { "many", "", "Take many", &spec, 1, 0, 0 };
+	char *given[OPTION_LIST_MAX + 3] = { (char *)"many" };
+
+	(void)state;
+	for (int i = 1; i < OPTION_LIST_MAX + 2; i++)
+		given[i] = (char *)(i == 2 ? "--set=b=2" : "--set=a=1,x");
+	assert_int_equal(options_parse(&many, 3, given), 0);
+	assert_int_equal(list.nr, 2);
+	assert_string_equal(list.values[0], "a=1,x");
+	assert_string_equal(list.values[1], "b=2");
+	list.nr = 0;
+	assert_int_equal(options_parse(&many, OPTION_LIST_MAX + 1, given), 0);
+	list.nr = 0;
+	assert_int_equal(options_parse(&many, OPTION_LIST_MAX + 2, given), -EINVAL);
+}
+
 static void the_nearest_word_is_a_slip_away_not_any_word(void **state)
 {
 	struct nearest slip = { .word = "tagret" }, other = { .word = "banana" }, tie = { .word = "cores" };
@@ -197,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_missing_operand_shows_the_usage),
 		cmocka_unit_test(values_of_the_wrong_type_are_refused),
 		cmocka_unit_test(help_goes_to_stdout_and_lists_every_option),
+		cmocka_unit_test(a_list_keeps_every_value_in_order_and_has_an_end),
 		cmocka_unit_test(the_nearest_word_is_a_slip_away_not_any_word),
 	};
 

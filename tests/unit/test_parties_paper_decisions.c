@@ -20,6 +20,35 @@ static void decision_01_an_action_costs_two_disjoint_windows(void **state)
 	bench_end(&b);
 }
 
+static void decision_01_overlapping_windows_halve_the_cost_of_an_action(void **state)
+{
+	struct bench b = bench_new(PAPER, (struct bench_machine){ 2, 12, 0, 0, false, -1 });
+
+	(void)state;
+	bench_option(&b, "overlap", 1);
+	for (uint32_t n = 1; n <= 3; n++) {
+		assert_window(&b, POLICY_REASON_UPSIZE, -100 + (int)n, 100);
+		assert_cores(&b, 0, 6 + n);
+	}
+	assert_window(&b, POLICY_REASON_WATCH, 100, 100);
+	assert_window(&b, POLICY_REASON_HOLD, 100, 100);
+	bench_end(&b);
+}
+
+static void decision_01_an_undone_downsize_is_the_only_move_of_its_window(void **state)
+{
+	struct bench b = bench_new(PAPER, (struct bench_machine){ 2, 12, 0, 0, false, -1 });
+
+	(void)state;
+	bench_option(&b, "overlap", 1);
+	assert_window(&b, POLICY_REASON_DOWNSIZE, 500, 100);
+	assert_window(&b, POLICY_REASON_REVERT, 40, 10);
+	assert_cores(&b, 0, 6);
+	assert_cores(&b, 1, 6);
+	assert_window(&b, POLICY_REASON_UPSIZE, 100, 10);
+	bench_end(&b);
+}
+
 static void decision_02_latency_before_is_that_of_main_and_higher_is_strict(void **state)
 {
 	struct bench b = bench_new(PAPER, (struct bench_machine){ 2, 16, 0, 12, true, DRAW_CORE });
@@ -403,6 +432,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decision_01_an_action_costs_two_disjoint_windows),
+		cmocka_unit_test(decision_01_overlapping_windows_halve_the_cost_of_an_action),
+		cmocka_unit_test(decision_01_an_undone_downsize_is_the_only_move_of_its_window),
 		cmocka_unit_test(decision_02_latency_before_is_that_of_main_and_higher_is_strict),
 		cmocka_unit_test(decision_02_after_a_downsize_is_judged_main_follows),
 		cmocka_unit_test(decision_03_the_lock_is_clock_time_from_the_revert),
