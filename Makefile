@@ -78,7 +78,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo accuracy check check-all check-cases compare cost sim purity clean help install tests fuzzers
+.PHONY: all deps demo accuracy check check-all check-cases compare cost fit sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -90,6 +90,7 @@ help:
 	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
+	@echo 'fit            the simulated queue beside real servers: fitted at some loads, predicted at others (as root)'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
 	@echo 'compare        policies on simulated machines over ten seeds, beside an oracle, as a table; no rights needed'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
@@ -97,7 +98,7 @@ help:
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
 	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
 	echo yes),)
-ifeq ($(filter deps help clean demo accuracy check check-all compare sim,$(MAKECMDGOALS)),)
+ifeq ($(filter deps help clean demo accuracy check check-all compare fit sim,$(MAKECMDGOALS)),)
 $(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif
@@ -183,7 +184,7 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
-tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle $(BUILD)/mixes
+tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle $(BUILD)/mixes $(BUILD)/predict
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
 cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
@@ -245,6 +246,15 @@ accuracy:
 $(BUILD)/oracle $(BUILD)/mixes: $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
 	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
+# How well the simulated queue describes real servers.
+$(BUILD)/predict: $(BUILD)/experiments/fit/predict.o $(BUILD)/libparties.a $(BUILD)/libebee.a
+	$(call say,LD,$(@F))
+	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
+fit:
+	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all $(BUILD)/predict
+	$(Q)BUILD=$(BUILD) experiments/fit/run
+
 compare:
 	$(call ensure,$(PACKAGES_BUILD))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(BUILD)/oracle $(BUILD)/mixes
