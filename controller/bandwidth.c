@@ -82,6 +82,14 @@ int bandwidth_apply(struct bandwidth *b, uint32_t nr_cpus, uint32_t permille, st
 	return err ? err : knob_change(u, &b->limit, text, ret);
 }
 
+bool bandwidth_drifted(struct bandwidth *b)
+{
+	bool drifted = b->limit.drifted || b->period.drifted;
+
+	b->limit.drifted = b->period.drifted = false;
+	return drifted;
+}
+
 void bandwidth_close(struct bandwidth *b)
 {
 	knob_close(&b->limit);

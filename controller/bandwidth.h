@@ -31,6 +31,8 @@ void bandwidth_fill_ladder(struct speed_ladder *ladder);
 int bandwidth_open(struct bandwidth *b, int version, const char *dir, uint64_t target_ns, struct journal *j);
 /* On failure *ret tells why and the caller rolls `u` back. */
 int bandwidth_apply(struct bandwidth *b, uint32_t nr_cpus, uint32_t permille, struct undo *u, struct outcome *ret);
+/* Once: somebody else changed it since the last step. */
+bool bandwidth_drifted(struct bandwidth *b);
 void bandwidth_close(struct bandwidth *b);
 
 #endif

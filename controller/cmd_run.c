@@ -301,6 +301,8 @@ static void log_changes(struct run *run)
 			outcome->where);
 	else if (!failed && run->failed)
 		fprintf(stderr, "event=apply-back\n");
+	if (outcome->note[0])
+		fprintf(stderr, "event=drift note=\"%s\"\n", outcome->note);
 	run->lost = lost;
 	run->failed = failed;
 	for (uint32_t i = 0; i < run->config.nr_services; i++) {

@@ -120,7 +120,7 @@ int cpuset_read_effective(const char *dir, struct cpulist *ret)
 	return err;
 }
 
-static int write_set(const struct cpuset_set *s, const struct cpulist *cpus, struct undo *u, struct outcome *ret)
+static int write_set(struct cpuset_set *s, const struct cpulist *cpus, struct undo *u, struct outcome *ret)
 {
 	char text[KNOB_TEXT_SIZE];
 	int len = cpulist_format(cpus, text, sizeof(text));
@@ -247,6 +247,14 @@ int cpusets_apply(struct cpusets *c, struct undo *u, struct outcome *ret)
 	if (!err)
 		err = narrow_ancestors(c, u, ret);
 	return err ? err : check_effective(c, ret);
+}
+
+bool cpusets_drifted(struct cpusets *c, int index)
+{
+	bool drifted = c->sets[index].cpus.drifted;
+
+	c->sets[index].cpus.drifted = false;
+	return drifted;
 }
 
 void cpusets_close(struct cpusets *c)

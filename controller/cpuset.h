@@ -38,6 +38,8 @@ int cpuset_fill(const char *dir, const char *parent_dir);
 int cpuset_read_effective(const char *dir, struct cpulist *ret);
 /* Makes every set say its target.  On failure *ret tells why and the caller rolls `u` back. */
 int cpusets_apply(struct cpusets *c, struct undo *u, struct outcome *ret);
+/* Once: somebody else changed this set since the last step. */
+bool cpusets_drifted(struct cpusets *c, int index);
 void cpusets_close(struct cpusets *c);
 
 #endif

@@ -280,7 +280,7 @@ int frequency_journal(const struct frequency *f, struct journal *j)
 	return err;
 }
 
-static int change_khz(struct undo *u, const struct knob *k, unsigned long khz, struct outcome *ret)
+static int change_khz(struct undo *u, struct knob *k, unsigned long khz, struct outcome *ret)
 {
 	char text[24];
 
@@ -293,7 +293,7 @@ int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret)
 	int err = 0;
 
 	for (uint32_t i = 0; i < f->nr && !err; i++) {
-		const struct domain *d = &f->domains[i];
+		struct domain *d = &f->domains[i];
 
 		err = change_khz(u, &d->min, d->min_khz, ret);
 		if (!err && f->exact)
@@ -310,7 +310,7 @@ int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_C
 	int err = 0;
 
 	for (uint32_t i = 0; i < f->nr && !err; i++) {
-		const struct domain *d = &f->domains[i];
+		struct domain *d = &f->domains[i];
 		unsigned long khz = d->min_khz;
 
 		for (int cpu = cpulist_next(&d->cpus, 0); cpu >= 0; cpu = cpulist_next(&d->cpus, (unsigned int)cpu + 1))
@@ -319,6 +319,19 @@ int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_C
 		err = change_khz(u, f->exact ? &d->setspeed : &d->max, khz, ret);
 	}
 	return err;
+}
+
+bool frequency_drifted(struct frequency *f)
+{
+	bool drifted = false;
+
+	for (uint32_t i = 0; i < f->nr; i++) {
+		struct knob *k = f->exact ? &f->domains[i].setspeed : &f->domains[i].max;
+
+		drifted |= k->drifted;
+		k->drifted = false;
+	}
+	return drifted;
 }
 
 void frequency_close(struct frequency *f)

@@ -30,6 +30,8 @@ int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret);
 /* khz_by_cpu[cpu] for every CPU of the domains.  On failure *ret tells why and the caller rolls `u` back. */
 int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], struct undo *u,
 		    struct outcome *ret);
+/* Once: somebody else changed a speed since the last step. */
+bool frequency_drifted(struct frequency *f);
 /* NULL is fine. */
 void frequency_close(struct frequency *f);
 

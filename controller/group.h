@@ -12,6 +12,7 @@
 #include "bandwidth.h"
 #include "cgroup.h"
 #include "cpuset.h"
+#include "drift.h"
 #include "machine.h"
 
 struct group_place {
@@ -23,7 +24,8 @@ struct group_place {
 struct group {
 	char name[CONFIG_NAME_SIZE];
 	bool is_batch, has_bandwidth;
-	bool is_gone; /* at the last step */
+	bool left_alone; /* at the last step: it is gone, or somebody else insists on its values */
+	struct drift drift;
 	uint64_t target_ns;
 	int set; /* in the cpusets */
 	struct group_place places[CGROUP_NR_KINDS];

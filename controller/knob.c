@@ -97,13 +97,25 @@ static int failed(const struct knob *k, int err, const char *what, const char *t
 	return err;
 }
 
-int knob_change(struct undo *u, const struct knob *k, const char *want, struct outcome *ret)
+/* FNV-1a; never 0. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3;
+	return hash | 1;
+}
+
+int knob_change(struct undo *u, struct knob *k, const char *want, struct outcome *ret)
 {
 	char now[KNOB_TEXT_SIZE];
 	int err = knob_read(k, now, sizeof(now));
 
 	if (err < 0)
 		return failed(k, err, "before writing", want, ret);
+	k->drifted |= k->ours && k->ours != hash_of(now);
+	k->ours = hash_of(now);
 	if (k->kind->same(now, want))
 		return 0;
 	if (u->nr == UNDO_MAX_WRITES)
@@ -121,6 +133,7 @@ int knob_change(struct undo *u, const struct knob *k, const char *want, struct o
 		snprintf(ret->where, sizeof(ret->where), "%.80s: wrote \"%.24s\", reads \"%.24s\"", k->path, want, now);
 		return -EIO;
 	}
+	k->ours = hash_of(now);
 	ret->nr_writes++;
 	return 0;
 }
@@ -135,12 +148,13 @@ int undo_rollback(struct undo *u)
 	int first_err = 0;
 
 	while (u->nr) {
-		const struct undo_write *w = &u->writes[--u->nr];
+		struct undo_write *w = &u->writes[--u->nr];
 		char now[KNOB_TEXT_SIZE];
 		int err = 0;
 
 		if (knob_read(w->knob, now, sizeof(now)) < 0 || !w->knob->kind->same(now, w->before))
 			err = w->knob->kind->write(w->knob, w->before);
+		w->knob->ours = knob_read(w->knob, now, sizeof(now)) < 0 ? 0 : hash_of(now);
 		if (err && !first_err)
 			first_err = err;
 	}

@@ -34,10 +34,12 @@ struct knob {
 	int fd;           /* -1: closed */
 	unsigned int cpu; /* for kinds that a library writes by CPU number */
 	char path[KNOB_PATH_SIZE];
+	uint64_t ours;    /* a hash of what we left in it; 0: nothing yet */
+	bool drifted;     /* it said something else at the next look; for the owner to clear */
 };
 
 struct undo_write {
-	const struct knob *knob;
+	struct knob *knob;
 	char before[KNOB_TEXT_SIZE];
 };
 
@@ -58,7 +60,7 @@ int knob_read(const struct knob *k, char *text, size_t size);
 /* `text` and a newline, in one write. */
 int knob_write(const struct knob *k, const char *text);
 /* Makes `k` say `want`.  On failure ret->error and ret->where are set and the same error is returned. */
-int knob_change(struct undo *u, const struct knob *k, const char *want, struct outcome *ret);
+int knob_change(struct undo *u, struct knob *k, const char *want, struct outcome *ret);
 /* Takes back everything since undo_begin, the latest first; goes on after an error and returns the first one. */
 int undo_rollback(struct undo *u);
 void undo_begin(struct undo *u);

@@ -32,6 +32,8 @@ struct machine {
 	struct speed_ladder ladder;
 	struct knob online;
 	struct undo undo;
+	uint64_t step;
+	struct drift speed_drift;
 	uint32_t nr_services, nr_groups; /* services first, then batches */
 	struct group groups[MAX_GROUPS];
 };
@@ -297,8 +299,8 @@ static int refuse(struct outcome *ret, int err, const char *what, const char *na
 }
 
 /*
- * Targets of all sets.  CPUs that went offline are left out.  A group that is gone is left alone, and so is best effort
- * without a CPU: it keeps its set and is frozen.
+ * Targets of all sets.  CPUs that went offline are left out.  A group that is gone is left alone, and so is one that
+ * somebody else insists on; best effort without a CPU keeps its set and is frozen.
  */
 static int aim(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
@@ -317,8 +319,8 @@ static int aim(struct machine *m, const struct allocation *want, struct outcome 
 		cpulist_and(target, &online);
 		if (i < m->nr_services && cpulist_empty(target))
 			return refuse(ret, -ENXIO, "no CPU is online for ", m->groups[i].name);
-		m->groups[i].is_gone = group_is_gone(&m->groups[i]);
-		if (m->groups[i].is_gone)
+		m->groups[i].left_alone = group_is_gone(&m->groups[i]) || drift_is_left(&m->groups[i].drift, m->step);
+		if (m->groups[i].left_alone)
 			cpulist_clear(target);
 	}
 	return 0;
@@ -330,7 +332,7 @@ static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 	int err = 0;
 
 	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
-		if (!m->groups[i].is_gone && cpulist_empty(target_of(m, i)) == frozen)
+		if (!m->groups[i].left_alone && cpulist_empty(target_of(m, i)) == frozen)
 			err = group_freeze(&m->groups[i], frozen, &m->undo, ret);
 	return err;
 }
@@ -361,7 +363,7 @@ static int apply_bandwidth(struct machine *m, const struct allocation *want, str
 	int err = 0;
 
 	for (uint32_t i = 0; i < m->nr_services && !err; i++)
-		if (!m->groups[i].is_gone)
+		if (!m->groups[i].left_alone)
 			err = bandwidth_apply(&m->groups[i].bandwidth, cpulist_count(target_of(m, i)),
 					      value_of(m, want->speed[i]), &m->undo, ret);
 	return err;
@@ -375,13 +377,37 @@ static int apply_all(struct machine *m, const struct allocation *want, struct ou
 		err = freeze_batches(m, true, ret);
 	if (!err)
 		err = cpusets_apply(&m->sets, &m->undo, ret);
-	if (!err && m->ladder.kind == SPEED_FREQ)
+	if (!err && m->ladder.kind == SPEED_FREQ && !drift_is_left(&m->speed_drift, m->step))
 		err = apply_frequency(m, want, ret);
 	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
 		err = apply_bandwidth(m, want, ret);
 	if (!err)
 		err = freeze_batches(m, false, ret);
 	return err;
+}
+
+static void note_drift(const struct machine *m, struct drift *d, const char *whose, const char *what, struct outcome *ret)
+{
+	uint32_t nr_steps = drift_seen(d, m->step);
+
+	if (nr_steps)
+		snprintf(ret->note, sizeof(ret->note), "%.40s: somebody else keeps changing %s; left to them for %u steps", whose,
+			 what, nr_steps);
+	else if (!ret->note[0])
+		snprintf(ret->note, sizeof(ret->note), "%.40s: somebody else changed %s; put back", whose, what);
+}
+
+static void look_for_drift(struct machine *m, struct outcome *ret)
+{
+	for (uint32_t i = 0; i < m->nr_groups; i++) {
+		struct group *g = &m->groups[i];
+		bool cpus = cpusets_drifted(&m->sets, g->set), quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
+
+		if (cpus || quota)
+			note_drift(m, &g->drift, g->name, cpus ? "its CPUs" : "its quota", ret);
+	}
+	if (m->frequency && frequency_drifted(m->frequency))
+		note_drift(m, &m->speed_drift, "CPUs", "their speed", ret);
 }
 
 static int machine_apply(void *ctx, const struct allocation *want, struct outcome *ret)
@@ -393,8 +419,10 @@ static int machine_apply(void *ctx, const struct allocation *want, struct outcom
 	if (want->nr_services != m->nr_services || want->nr_cores != m->topology.nr_cores)
 		err = refuse(&outcome, -EINVAL, "the allocation is not of this machine", "");
 	else if (!m->dry) {
+		m->step++;
 		undo_begin(&m->undo);
 		err = apply_all(m, want, &outcome);
+		look_for_drift(m, &outcome);
 		if (err) {
 			undo_rollback(&m->undo);
 			outcome.nr_writes = 0;

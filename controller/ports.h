@@ -62,6 +62,7 @@ struct outcome {
 	int error;          /* 0, or negative errno of the first write that failed; the whole step was rolled back */
 	uint32_t nr_writes; /* writes that changed something */
 	char where[160];    /* file and reason of that failure, for the log */
+	char note[160];     /* "", or what the operator should know although nothing failed */
 };
 
 struct actuator {

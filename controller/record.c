@@ -314,6 +314,8 @@ int record_tick(struct record *r, const struct tick *tick)
 			 "now_ns", (json_int_t)report->now_ns, "window_ns", (json_int_t)report->view.window_ns,
 			 "services", services, "action", action_json(tick), "outcome", "error", report->outcome.error,
 			 "writes", (json_int_t)report->outcome.nr_writes, "where", report->outcome.where);
+	if (report->outcome.note[0])
+		json_object_set_new(json_object_get(line, "outcome"), "note", json_string(report->outcome.note));
 	if (tick->steer && tick->started) {
 		uint32_t be = allocation_count(&tick->allocation, ALLOCATION_BE);
 		uint32_t idle = allocation_count(&tick->allocation, ALLOCATION_IDLE);

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "drift.h"
 #include "fixtures/rig.h"
 #include "throttle.h"
 
@@ -113,6 +114,49 @@ static void cpu_time_and_throttling_are_counted_from_the_opening(void **state)
 	assert_true(throttle_read_ns(&throttle) > 50000000);
 	throttle_close(&throttle);
 	assert_int_equal(machine_usage(machine, 1, &cpu_ns), -EINVAL);
+	close_machine();
+}
+
+static void set_of_service(const char *cpus)
+{
+	char path[KNOB_PATH_SIZE + 64];
+
+	snprintf(path, sizeof(path), "%s/" CGROUP_OWN "/" SERVICE "/cpuset.cpus", live.mounts.kinds[CGROUP_CPUSET].dir);
+	assert_int_equal(knob_write_path(path, cpus), 0);
+}
+
+static void what_others_change_is_put_back_and_after_five_times_left_to_them(void **state)
+{
+	struct allocation a;
+	struct outcome outcome;
+
+	(void)state;
+	prepare();
+	open_machine();
+	if (topo.nr_cores < 2) {
+		print_message("# skip: needs two cores\n");
+		skip();
+	}
+	a = allocate(1, false, machine_ladder(machine)->nominal);
+	assert_applied(&a, UINT32_MAX);
+	for (int i = 1; i <= DRIFT_MAX; i++) {
+		set_of_service("1");
+		outcome = apply(&a);
+		assert_int_equal(outcome.error, 0);
+		assert_non_null(strstr(outcome.note, i < DRIFT_MAX ? SERVICE ": somebody else changed its CPUs; put back"
+								   : SERVICE ": somebody else keeps changing its CPUs"));
+		assert_cpus(CGROUP_OWN "/" SERVICE, &a, 0);
+		outcome = apply(&a);
+		assert_string_equal(outcome.note, "");
+	}
+	set_of_service("1");
+	for (int i = 2; i < DRIFT_SPAN; i++) { /* the step after the fifth time was the first */
+		outcome = apply(&a);
+		assert_int_equal(outcome.error, 0);
+		assert_string_equal(live_get(CGROUP_CPUSET, CGROUP_OWN "/" SERVICE, "cpuset.cpus"), "1");
+	}
+	outcome = apply(&a);
+	assert_cpus(CGROUP_OWN "/" SERVICE, &a, 0);
 	close_machine();
 }
 
@@ -336,6 +380,7 @@ static int run(void)
 		LIVE_TEST(best_effort_without_a_core_is_frozen_and_thawed_with_one),
 		LIVE_TEST(bandwidth_limits_time_and_the_full_share_is_no_limit),
 		LIVE_TEST(cpu_time_and_throttling_are_counted_from_the_opening),
+		LIVE_TEST(what_others_change_is_put_back_and_after_five_times_left_to_them),
 		LIVE_TEST(a_step_that_fails_half_way_is_rolled_back),
 		LIVE_TEST(an_opening_that_fails_half_way_leaves_everything_as_it_was),
 		LIVE_TEST(a_dry_machine_writes_nothing),
