@@ -56,7 +56,7 @@ ebee_o   := $(call obj,metrics/*.c)
 policy_o := $(call obj,policies/*.c)
 main_o   := $(BUILD)/controller/main.o
 control_o := $(filter-out $(main_o),$(call obj,controller/*.c))
-plant_o  := $(call obj,experiments/plant/*.c experiments/common/profile.c)
+plant_o  := $(call obj,experiments/plant/*.c experiments/oracle/*.c experiments/common/profile.c)
 
 # Programs of experiments/: every folder with a main.c; what each links beside its own objects.
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))

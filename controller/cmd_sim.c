@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "experiments/oracle/score.h"
 #include "experiments/plant/plant.h"
 #include "options.h"
 #include "params.h"
@@ -19,7 +20,7 @@
 #include "tuning.h"
 
 struct sim {
-	const char *policy, *record_path;
+	const char *policy, *record_path, *oracle_dir;
 	uint64_t seed;
 	bool json;
 	struct option_list set;
@@ -29,6 +30,9 @@ struct sim {
 	struct record *record;
 	struct tick tick;
 	struct status status;
+	struct oracle *oracle; /* NULL: nobody asked */
+	struct oracle_answer answer; /* for the time until the next tick */
+	struct score score;
 };
 
 /* One line, then the exit code. */
@@ -54,10 +58,13 @@ static int parse_options(struct sim *sim, int argc, char **argv)
 		  "an option of the policy, or policy, interval or seed; may be given again" },
 		{ "seed", 0, "N", OPTION_U64, &sim->seed, "of the loads and the policy; 0, the default: the scenario's" },
 		{ "record", 0, "FILE", OPTION_STRING, &sim->record_path, "write the run as JSON lines" },
+		{ "oracle", 0, "DIR", OPTION_STRING, &sim->oracle_dir,
+		  "compare with what nobody who steers can know; DIR keeps what was found, which takes minutes at first" },
 		{ "json", 0, NULL, OPTION_FLAG, &sim->json, "print the totals as one JSON object and nothing else" },
 	};
 	const struct option_table table = {
-		"sim", "SCENARIO [--policy NAME] [--set KEY=VALUE]... [--seed N] [--record FILE] [--json]",
+		"sim",
+		"SCENARIO [--policy NAME] [--set KEY=VALUE]... [--seed N] [--record FILE] [--oracle DIR] [--json]",
 		"Plays a scenario on a simulated machine with the controller in charge", specs,
 		sizeof(specs) / sizeof(specs[0]), 1, 1,
 	};
@@ -94,10 +101,34 @@ static int open_files(struct sim *sim, const char *scenario)
 	}
 	sim->config = *plant_config(sim->plant);
 	err = change_config(sim);
+	if (!err && sim->oracle_dir &&
+	    oracle_open(&sim->oracle, sim->plant, scenario, sim->oracle_dir, error, sizeof(error)))
+		return fail(EXIT_USAGE, "--oracle: %s", error);
 	if (err || !sim->record_path)
 		return err;
 	err = record_open(&sim->record, sim->record_path);
 	return err ? fail(EXIT_USAGE, "--record: %s: %s", sim->record_path, strerror(-err)) : EXIT_OK;
+}
+
+/* The tick has been made; the oracle is asked for the time until the next. */
+static int compare(struct sim *sim, uint64_t now_ns)
+{
+	uint64_t half_ns = sim->config.interval_ns / 2;
+	const struct allocation *a = &sim->tick.allocation;
+	struct policy_share shares[POLICY_MAX_SERVICES];
+	struct oracle_answer was = sim->answer;
+	double jump_s = now_ns ? oracle_jump_s(sim->oracle, now_ns - half_ns, now_ns + half_ns) : -1;
+
+	if (oracle_ask(sim->oracle, now_ns + half_ns, &sim->answer))
+		return -ENOMEM;
+	if (jump_s >= 0)
+		score_change(&sim->score, jump_s);
+	for (uint32_t i = 0; i < sim->config.nr_services; i++)
+		shares[i] = (struct policy_share){ .cores = allocation_count(a, (int)i), .speed = a->speed[i] };
+	score_tick(&sim->score, &sim->tick, &was, sim->answer.feasible,
+		   oracle_is_valid(sim->oracle, &sim->answer, shares));
+	sim->tick.totals.impossible = !sim->answer.feasible;
+	return 0;
 }
 
 static int play(struct sim *sim)
@@ -109,6 +140,8 @@ static int play(struct sim *sim)
 		plant_advance(sim->plant, now_ns);
 		err = tick_step(&sim->tick, now_ns, now_ns - last_ns);
 		last_ns = now_ns;
+		if (!err && sim->oracle)
+			err = compare(sim, now_ns);
 		if (sim->record)
 			record_tick(sim->record, &sim->tick);
 		status_tick(&sim->status, &sim->tick);
@@ -123,6 +156,10 @@ static int finish(struct sim *sim, int run_err)
 	int err;
 
 	tick_totals(&sim->tick, &totals);
+	if (sim->oracle) {
+		score_finish(&sim->score, &sim->tick);
+		totals.oracle = &sim->score.result;
+	}
 	if (sim->record)
 		record_totals(sim->record, &totals);
 	err = record_close(sim->record);
@@ -152,6 +189,7 @@ static int run(struct sim *sim)
 		return fail(EXIT_FAILED, "%s", strerror(-err));
 	if (sim->record)
 		record_header(sim->record, &sim->tick, "sim", "simulated");
+	score_init(&sim->score);
 	status_init(&sim->status, sim->json ? -1 : STDOUT_FILENO);
 	return finish(sim, play(sim));
 }
@@ -169,6 +207,7 @@ int cmd_sim(int argc, char **argv)
 		code = run(sim);
 	tick_fini(&sim->tick);
 	record_close(sim->record);
+	oracle_close(sim->oracle);
 	plant_close(sim->plant);
 	free(sim);
 	return code;

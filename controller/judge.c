@@ -46,8 +46,8 @@ void judge_close_window(struct judge *j, uint32_t percentile_permille)
 	j->dropped = false;
 }
 
-void judge_add(struct judge *j, const struct sample *s, uint64_t target_ns, uint32_t percentile_permille,
-	       uint64_t window_ns)
+/* Requests of this tick that have become late; those on time go to *ret_on_time. */
+static uint64_t count(struct judge *j, const struct sample *s, uint64_t *ret_on_time)
 {
 	uint64_t late = s->nr_late + s->nr_over_target;
 	uint64_t on_time = s->nr_completed > s->nr_late ? s->nr_completed - s->nr_late : 0;
@@ -56,6 +56,22 @@ void judge_add(struct judge *j, const struct sample *s, uint64_t target_ns, uint
 	j->nr_over_target = s->nr_over_target;
 	j->nr_requests += on_time + late;
 	j->nr_late_requests += late;
+	*ret_on_time = on_time;
+	return late;
+}
+
+void judge_skip(struct judge *j, const struct sample *s)
+{
+	uint64_t on_time;
+
+	count(j, s, &on_time);
+}
+
+void judge_add(struct judge *j, const struct sample *s, uint64_t target_ns, uint32_t percentile_permille,
+	       uint64_t window_ns)
+{
+	uint64_t on_time, late = count(j, s, &on_time);
+
 	if (s->nr_completed >= QOS_FRESH_COUNT) {
 		j->nr_raw++;
 		j->nr_raw_violated += s->steer_ns > target_ns;

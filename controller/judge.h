@@ -30,6 +30,8 @@ bool judge_is_violated(uint64_t n, uint64_t nr_late, uint32_t allowed_permille);
 /* One tick of `window_ns`. */
 void judge_add(struct judge *j, const struct sample *s, uint64_t target_ns, uint32_t percentile_permille,
 	       uint64_t window_ns);
+/* A tick that is not judged, since nobody could have served it.  Its late requests are counted and forgiven. */
+void judge_skip(struct judge *j, const struct sample *s);
 /* Judges the window that is still open, as if its time were up. */
 void judge_close_window(struct judge *j, uint32_t percentile_permille);
 

@@ -326,6 +326,31 @@ int record_tick(struct record *r, const struct tick *tick)
 	return write_line(r, line);
 }
 
+static json_t *known(double value, bool is_known)
+{
+	return is_known ? json_real(value) : json_null();
+}
+
+static void add_oracle(json_t *object, const struct record_oracle *o)
+{
+	json_t *changes = json_array();
+
+	for (uint32_t i = 0; i < o->nr_changes; i++) {
+		const struct record_change *c = &o->changes[i];
+		bool counts = !c->infeasible;
+
+		json_array_append_new(changes, json_pack("{s:f, s:o, s:o, s:o}", "t_s", c->t_s, "time_to_first_ok_s",
+				      known(c->first_ok_s, counts && c->first_ok_s >= 0), "time_to_valid_s",
+				      known(c->valid_s, counts && c->valid_s >= 0), "time_to_recover_s",
+				      known(c->recover_s, counts)));
+	}
+	json_object_update_new(object, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:o}", "energy_vs_oracle",
+			known(o->energy_ratio, o->energy_ratio >= 0), "be_work_vs_oracle",
+			known(o->be_work_ratio, o->be_work_ratio >= 0), "time_in_v_pct", o->in_v_pct,
+			"time_to_first_ok_s", o->first_ok_s, "time_to_valid_s", o->valid_s, "time_to_recover_s",
+			o->recover_s, "changes", changes));
+}
+
 static json_t *totals_json(const struct record_totals *t)
 {
 	json_t *services = json_array(), *ret;
@@ -344,6 +369,9 @@ static json_t *totals_json(const struct record_totals *t)
 			"mean_speed", t->mean_speed, "late_requests_pct", t->late_requests_pct, "ticks",
 			(json_int_t)t->nr_ticks, "overruns", (json_int_t)t->nr_overruns, "moves",
 			(json_int_t)t->nr_moves, "infeasible", (json_int_t)t->nr_infeasible, "services", services));
+	json_object_set_new(ret, "infeasible_windows", json_integer((json_int_t)t->nr_infeasible_windows));
+	if (t->oracle)
+		add_oracle(ret, t->oracle);
 	return ret;
 }
 

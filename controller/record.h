@@ -16,6 +16,22 @@ enum { RECORD_SCHEMA_VERSION = 1 };
 
 struct record;
 
+/* How fast a change of load was answered, in seconds after it (experiments/oracle/score.h). */
+enum { RECORD_MAX_CHANGES = 64, RECORD_NEVER = -1 };
+struct record_change {
+	double t_s, first_ok_s, valid_s, recover_s;
+	bool infeasible; /* nothing holds the load at some time of it: left out below */
+};
+
+/* Of a simulation, beside what nobody who steers can know. */
+struct record_oracle {
+	double energy_ratio, be_work_ratio; /* negative: not comparable */
+	double in_v_pct;                    /* share of the feasible time in which the allocation was valid */
+	double first_ok_s, valid_s, recover_s; /* the worst of the changes; never counts as 60 s */
+	uint32_t nr_changes;
+	struct record_change changes[RECORD_MAX_CHANGES];
+};
+
 struct record_totals {
 	double violated_windows_pct;  /* judged windows, METRICS */
 	double raw_violated_pct;      /* of nr_raw_windows: those with N >= 200 */
@@ -33,6 +49,8 @@ struct record_totals {
 	double own_cpu_pct;           /* of one core; BPF programs included where the kernel counts them */
 	double duration_s, mean_speed; /* mean_speed: kHz or permille, weighted by cores */
 	uint64_t nr_ticks, nr_overruns, nr_moves, nr_infeasible;
+	uint64_t nr_infeasible_windows;      /* not judged, since no allocation holds */
+	const struct record_oracle *oracle;  /* NULL: none at hand */
 };
 
 /*

@@ -159,6 +159,20 @@ static void summarize_speed(const struct speed_ladder *ladder, double mean, FILE
 		fprintf(out, "  mean bandwidth    %.0f %% of the cores owned\n", mean / 10);
 }
 
+static void summarize_oracle(const struct record_totals *t, FILE *out)
+{
+	const struct record_oracle *o = t->oracle;
+
+	fprintf(out, "  valid allocation  %.1f %% of the time, at most %.1f s after a change of load", o->in_v_pct, o->valid_s);
+	if (t->nr_infeasible_windows)
+		fprintf(out, "; nothing holds in %llu windows, not judged", (unsigned long long)t->nr_infeasible_windows);
+	fputc('\n', out);
+	if (o->energy_ratio >= 0)
+		fprintf(out, "  beside an oracle  %.3f of its energy\n", o->energy_ratio);
+	if (o->be_work_ratio >= 0)
+		fprintf(out, "  beside an oracle  %.3f of its best-effort work\n", o->be_work_ratio);
+}
+
 void status_summary(const struct tick *tick, const struct record_totals *t, FILE *out)
 {
 	double all = tick->report.view.nr_cores * t->duration_s;
@@ -179,6 +193,8 @@ void status_summary(const struct tick *tick, const struct record_totals *t, FILE
 	summarize_speed(tick->ladder, t->mean_speed, out);
 	fprintf(out, "  energy            %.1f J (%s)\n", t->energy_j, t->energy_source);
 	fprintf(out, "  best effort       %.1f units of work in %.1f core seconds\n", t->be_work, t->be_core_seconds);
+	if (t->oracle)
+		summarize_oracle(t, out);
 	if (t->own_cpu_pct > 0)
 		fprintf(out, "  own cost          %.3f %% of a core\n", t->own_cpu_pct);
 }

@@ -162,6 +162,7 @@ void tick_totals(const struct tick *tick, struct record_totals *ret)
 		.nr_ticks = t->nr_ticks,
 		.nr_moves = t->nr_moves,
 		.nr_infeasible = t->nr_infeasible,
+		.nr_infeasible_windows = t->nr_impossible,
 	};
 	totals_of_services(tick, ret);
 }

@@ -36,11 +36,14 @@ void totals_add(struct totals *t, const struct config *config, const struct spee
 	double dt = view->window_ns / 1e9, cpu_s = 0;
 
 	t->nr_ticks++;
+	t->nr_impossible += t->impossible;
 	t->span_s += dt;
 	for (uint32_t i = 0; i < view->nr_services; i++) {
 		const struct policy_service *s = &view->services[i];
 
-		if (s->signal != POLICY_LOST)
+		if (t->impossible)
+			judge_skip(&t->judges[i], &samples[i]);
+		else if (s->signal != POLICY_LOST)
 			judge_add(&t->judges[i], &samples[i], s->target_ns, config->services[i].percentile_permille,
 				  view->window_ns);
 		if (steered)

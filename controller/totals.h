@@ -18,6 +18,8 @@ struct totals {
 	double core_seconds, be_core_seconds, energy_j, be_work;
 	double speed_core_seconds; /* core seconds weighted by the ladder's value */
 	uint64_t nr_ticks, nr_moves, nr_infeasible;
+	bool impossible; /* the caller's: no allocation holds the load of the next tick, so that its windows are not judged */
+	uint64_t nr_impossible;
 };
 
 /*

@@ -45,6 +45,23 @@ static void another_percentile_allows_another_share(void **state)
 	assert_true(judge_is_violated(200, 3, 1));
 }
 
+static void a_window_that_nobody_could_serve_is_not_judged_and_its_late_requests_count_once(void **state)
+{
+	static const struct sample overload = { .nr_completed = 500, .nr_late = 300, .nr_over_target = 40 };
+	static const struct sample after = { .nr_completed = 1000, .nr_late = 41 };
+	struct judge j = { 0 };
+
+	(void)state;
+	judge_skip(&j, &overload);
+	assert_int_equal(j.judged_ns, 0);
+	assert_int_equal(j.nr_late_requests, 340);
+	assert_int_equal(j.nr_requests, 540);
+	judge_add(&j, &after, 10 * MS, 990, SECOND);
+	assert_int_equal(j.nr_late_requests, 341); /* forty were late before they completed */
+	assert_int_equal(j.judged_ns, SECOND);
+	assert_int_equal(j.violated_ns, 0);
+}
+
 static void a_true_share_of_one_percent_is_judged_violated_less_than_once_in_a_hundred(void **state)
 {
 	struct rng rng;
@@ -188,6 +205,7 @@ int main(void)
 		cmocka_unit_test(ten_seconds_close_a_window_of_few_requests),
 		cmocka_unit_test(a_service_that_is_not_asked_is_not_judged),
 		cmocka_unit_test(a_request_late_in_flight_is_counted_once_and_then_never_again),
+		cmocka_unit_test(a_window_that_nobody_could_serve_is_not_judged_and_its_late_requests_count_once),
 		cmocka_unit_test(a_listen_drop_makes_its_window_violated),
 		cmocka_unit_test(raw_windows_compare_the_percentile_itself),
 		cmocka_unit_test(energy_follows_the_model_of_one_core),
