@@ -180,7 +180,7 @@ wraps = $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's/^ \* wrap: //p' $(1))
 $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
+	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(filter %.o,$^) $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
 $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
@@ -249,6 +249,7 @@ $(studies): $(study_o)
 $(BUILD)/oracle $(studies): $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
 	$(Q)$(LINK) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_PARTIES) -o $@
+$(BUILD)/tests/test_random_plants: $(patsubst %,$(BUILD)/experiments/policies/%.o,valid memo)
 # What is known to be valid stays so until one of these changes.
 valid_src := $(wildcard experiments/plant/*.[ch]) experiments/policies/valid.c experiments/policies/valid.h \
 	controller/judge.c policies/rng.c

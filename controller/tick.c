@@ -36,8 +36,8 @@ void tick_fini(struct tick *tick)
 }
 
 /*
- * Negative errno: the sensor gave nothing.  What it reads next covers the time that it missed as well, so that its counts
- * are too many for one window: that is not believed either.
+ * Negative errno: the sensor gave nothing.  What it reads next covers the time that it missed as well, so that its
+ * counts are too many for one window: that is not believed either.
  */
 static int measure(struct tick *tick, uint64_t window_ns)
 {
