@@ -4,7 +4,6 @@
  * How a tick works is tick.c's, how the machine is written machine.c's business.
  */
 #include <errno.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +12,14 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "feedback.h"
+#include "hook.h"
 #include "loop.h"
 #include "options.h"
 #include "qos.h"
 #include "rights.h"
 #include "roster.h"
+#include "sensor_client.h"
 #include "status.h"
 #include "throttle.h"
 
@@ -34,8 +36,9 @@ struct run {
 	struct topology topology;
 	struct speed_ladder ladder;
 	struct record *record;
-	struct sensor_ebee *sensor;
-	struct sensor kernel; /* `sensor` as a port */
+	struct sensor_ebee *sensor; /* NULL without feedback from the kernel */
+	struct sensor_client *clients; /* NULL without feedback from them */
+	struct feedback feedback;
 	struct machine *machine;
 	struct loop loop;
 	struct roster roster;
@@ -115,7 +118,9 @@ static int read_files(struct run *run)
 static int check_machine(struct run *run)
 {
 	char error[512];
-	int err = rights_check(RIGHTS_MEASURE | (run->mode == RUN_LIVE ? RIGHTS_STEER : 0), error, sizeof(error));
+	unsigned int rights = (feedback_has_kernel(run->config.feedback) ? RIGHTS_MEASURE : 0) |
+			      (run->mode == RUN_LIVE ? RIGHTS_STEER : 0);
+	int err = rights_check(rights, error, sizeof(error));
 
 	if (err)
 		return fail(EXIT_UNABLE, "missing %s; run as root, or try `make sim`, which needs no rights", error);
@@ -159,14 +164,30 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	return machine_open(&run->machine, &opts, error, error_size);
 }
 
+static int open_sensors(struct run *run, char *error, size_t error_size)
+{
+	int err = 0;
+
+	run->feedback.kind = run->config.feedback;
+	if (feedback_has_kernel(run->feedback.kind)) {
+		err = sensor_ebee_open(&run->sensor, &run->config, error, error_size);
+		run->feedback.kernel = sensor_ebee_port(run->sensor);
+	}
+	if (!err && feedback_has_client(run->feedback.kind)) {
+		err = sensor_client_open(&run->clients, &run->config);
+		snprintf(error, error_size, "%s", strerror(-err));
+		run->feedback.client = sensor_client_port(run->clients);
+	}
+	return err;
+}
+
 static int open_ports(struct run *run)
 {
 	char error[512] = "";
-	int err = sensor_ebee_open(&run->sensor, &run->config, error, sizeof(error));
+	int err = open_sensors(run, error, sizeof(error));
 
 	if (err)
 		return fail(EXIT_UNABLE, "%s", error);
-	run->kernel = sensor_ebee_port(run->sensor);
 	run->roster.config = &run->config;
 	run->roster.sensor = run->sensor;
 	roster_resolve(&run->roster, loop_now_ns());
@@ -202,11 +223,12 @@ static uint64_t read_throttled(struct run *run, uint32_t service)
 	return throttle_read_ns(&run->throttles[service]);
 }
 
-/* The kernel's windows, and beside them what control groups count. */
+/* The windows of the feedback, and beside them what control groups count. */
 static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
 {
 	struct run *run = ctx;
-	int err = run->kernel.read(run->kernel.ctx, now_ns, samples, nr_services);
+	struct sensor sensor = feedback_port(&run->feedback);
+	int err = sensor.read(sensor.ctx, now_ns, samples, nr_services);
 
 	for (uint32_t i = 0; !err && i < nr_services; i++) {
 		uint64_t cpu_ns;
@@ -228,7 +250,7 @@ static void look_for_culprits(struct run *run)
 		      (run->config.culprits == CONFIG_CULPRITS_AUTO && qos_look(&run->look, &run->tick.report.view));
 	int err;
 
-	if (wanted == run->looking)
+	if (wanted == run->looking || !run->sensor)
 		return;
 	err = sensor_ebee_look(run->sensor, wanted);
 	run->looking = wanted;
@@ -260,32 +282,12 @@ static int start_tick(struct run *run)
 	return tick_init(&run->tick, run->config.nr_batches);
 }
 
-/* Not waited for: the loop reaps it. */
-static void run_hook(const struct run *run)
+static void log_reports(struct run *run)
 {
-	const struct policy_decision *d = &run->tick.report.decision;
-	const char *subject = d->subject >= 0 ? run->config.services[d->subject].name : "";
-	char *argv[] = { (char *)run->config.infeasible_hook, (char *)subject, NULL };
-	posix_spawnattr_t attr;
-	sigset_t none, defaults;
-	pid_t pid;
-	int err;
+	const char *news;
 
-	fprintf(stderr, "event=infeasible service=\"%s\" hook=\"%s\"\n", subject, run->config.infeasible_hook);
-	if (!run->config.infeasible_hook[0])
-		return;
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	sigaddset(&defaults, SIGXFSZ);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	err = posix_spawn(&pid, argv[0], NULL, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	if (err)
-		fprintf(stderr, "event=hook-failed hook=\"%s\" error=\"%s\"\n", argv[0], strerror(err));
+	while (run->clients && (news = sensor_client_news(run->clients)))
+		fprintf(stderr, "%s\n", news);
 }
 
 /* One line when trouble begins and one when it ends, however long it lasts. */
@@ -305,7 +307,8 @@ static void log_changes(struct run *run)
 		fprintf(stderr, "event=drift note=\"%s\"\n", outcome->note);
 	run->lost = lost;
 	run->failed = failed;
-	for (uint32_t i = 0; i < run->config.nr_services; i++) {
+	log_reports(run);
+	for (uint32_t i = 0; i < run->config.nr_services && run->sensor; i++) {
 		const char *lifecycle, *reason;
 
 		if (sensor_ebee_changed(run->sensor, i, &lifecycle, &reason))
@@ -316,13 +319,14 @@ static void log_changes(struct run *run)
 
 static int step(struct run *run, uint64_t now_ns)
 {
+	const struct policy_decision *d = &run->tick.report.decision;
 	int err = tick_step(&run->tick, now_ns, now_ns - run->last_ns);
 
 	run->last_ns = now_ns;
 	log_changes(run);
 	look_for_culprits(run);
-	if (run->tick.report.decision.infeasible)
-		run_hook(run);
+	if (d->infeasible)
+		hook_start(run->config.infeasible_hook, d->subject >= 0 ? run->config.services[d->subject].name : "");
 	if (run->record)
 		record_tick(run->record, &run->tick);
 	status_tick(&run->status, &run->tick);
@@ -358,16 +362,17 @@ static int steer(struct run *run)
 			      run->machine ? machine_describe(run->machine) : "");
 	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s %s\n", mode_names[run->mode],
 		run->config.policy, run->config.nr_services, run->tick.report.view.nr_cores,
-		run->machine ? machine_describe(run->machine) : "", sensor_ebee_features(run->sensor));
+		run->machine ? machine_describe(run->machine) : "", run->sensor ? sensor_ebee_features(run->sensor) : "");
 	status_init(&run->status, run->quiet ? -1 : STDOUT_FILENO);
 	run->own_ns = own_cpu_ns();
-	run->bpf_ns = sensor_ebee_bpf_ns(run->sensor);
 	run->last_ns = loop_now_ns();
 	err = step(run, run->last_ns);
 	if (!err)
 		err = loop_run(&run->loop, run->for_ns, on_tick, run);
 	run->own_ns = own_cpu_ns() - run->own_ns;
-	run->bpf_ns = sensor_ebee_bpf_ns(run->sensor) - run->bpf_ns;
+	run->bpf_ns = run->sensor ? sensor_ebee_bpf_ns(run->sensor) : 0;
+	for (uint32_t i = 0; i < run->config.nr_services && run->clients; i++)
+		fprintf(stderr, "%s\n", sensor_client_summary(run->clients, i));
 	fprintf(stderr, "event=end reason=\"%s\"\n",
 		err < 0 ? strerror(-err) : err > 0 ? strsignal(err) : "time is up");
 	return err < 0 ? err : 0;
@@ -395,7 +400,7 @@ static int finish(struct run *run, int run_err)
 		code = fail(code ? code : EXIT_FAILED, "the record %s is incomplete: %s", run->record_path,
 			    strerror(-err));
 	status_summary(&run->tick, &totals, stdout);
-	if (run->bpf_ns == 0)
+	if (run->bpf_ns == 0 && run->sensor)
 		printf("  (own cost without the kernel programs: counting them needs CAP_SYS_ADMIN and ten windows)\n");
 	return code;
 }
@@ -421,6 +426,7 @@ static int run_opened(struct run *run)
 	tick_fini(&run->tick);
 	machine_close(run->machine);
 	sensor_ebee_close(run->sensor);
+	sensor_client_close(run->clients);
 	loop_close(&run->loop);
 	return code;
 }

@@ -308,6 +308,15 @@ static int take_options(struct parser *p)
 	return fail(p, bad->line, bad->key, "%s", reason);
 }
 
+/* Whoever steers or records what clients report must know where. */
+static void check_clients(struct parser *p)
+{
+	for (uint32_t i = 0; i < p->config->nr_services && p->config->feedback != CONFIG_FEEDBACK_BPF; i++)
+		if (!p->config->services[i].client[0])
+			fail(p, p->config->services[i].line, "client",
+			     "missing in [service %s], which feedback asks for: write client = path", p->config->services[i].name);
+}
+
 int config_parse(const char *file, const char *text, size_t length, struct config *ret, char *error, size_t error_size)
 {
 	static const char bom[3] = "\xef\xbb\xbf";
@@ -334,6 +343,7 @@ int config_parse(const char *file, const char *text, size_t length, struct confi
 	if (!config.nr_services)
 		fail(&p, p.line + !p.line, "[service]",
 		     "no service at all: write [service NAME] with match and target");
+	check_clients(&p);
 	if (p.failed)
 		return -EINVAL;
 	*ret = config;

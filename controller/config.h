@@ -24,6 +24,9 @@ struct match {
 
 enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
 
+/* Where latency comes from; the last two have both, and steer on the kernel's or on the clients'. */
+enum config_feedback { CONFIG_FEEDBACK_BPF, CONFIG_FEEDBACK_CLIENT, CONFIG_FEEDBACK_BOTH, CONFIG_FEEDBACK_CLIENT_FIRST };
+
 /* When to look who runs while services wait. */
 enum config_culprits { CONFIG_CULPRITS_AUTO, CONFIG_CULPRITS_ALWAYS, CONFIG_CULPRITS_NEVER };
 
@@ -43,6 +46,7 @@ struct config_service {
 	struct match match;
 	uint32_t percentile_permille; /* 990 for p99 */
 	uint64_t target_ns;
+	char client[CONFIG_PATH_SIZE]; /* where its clients report; "" nowhere */
 	enum config_lifecycle lifecycle;
 	uint32_t cores_min, cores_max; /* cores_max 0: as many as there are */
 	int line;                      /* of its section header, for later messages */
@@ -59,6 +63,7 @@ struct config {
 	char policy[CONFIG_NAME_SIZE];
 	uint32_t options[POLICY_MAX_OPTIONS]; /* of that policy, in the order of its table */
 	uint64_t interval_ns;
+	enum config_feedback feedback;
 	enum config_speed speed;
 	enum config_culprits culprits;
 	uint32_t reserved_cpus;

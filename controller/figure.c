@@ -16,7 +16,7 @@ enum { NR_COLORS = sizeof(colors) / sizeof(colors[0]) };
 enum { PANEL_PX = 200, GAP_PX = 36, WIDTH_PX = 960, HEAD_PX = 78, FOOT_PX = 30 };
 
 /* Columns of the data block: time, then these for each service, then best effort and idle. */
-enum data { DATA_LOAD, DATA_LATENCY, DATA_LATE, DATA_CORES, DATA_SPEED, DATA_NR };
+enum data { DATA_LOAD, DATA_LATENCY, DATA_LATE, DATA_OTHER, DATA_CORES, DATA_SPEED, DATA_NR };
 
 /* Shared by all runs of a figure, so that columns can be compared. */
 struct axes {
@@ -35,6 +35,12 @@ static double latency_ms(const struct report_point *p)
 		p->value[REPORT_STEER_US]) / 1000;
 }
 
+/* As the feedback that does not steer shows it; NAN where there is none. */
+static double other_ms(const struct report_point *p)
+{
+	return p->value[REPORT_OTHER_STEER_US] / 1000;
+}
+
 static struct axes axes_of(const struct report_run *runs, uint32_t nr_runs)
 {
 	struct axes axes = { 0, INFINITY, 0 };
@@ -49,8 +55,8 @@ static struct axes axes_of(const struct report_run *runs, uint32_t nr_runs)
 
 			if (!(ms > 0))
 				ms = target_ms;
-			axes.low_ms = fmin(axes.low_ms, fmin(ms, target_ms));
-			axes.high_ms = fmax(axes.high_ms, fmax(ms, target_ms));
+			axes.low_ms = fmin(fmin(axes.low_ms, other_ms(&run->points[i])), fmin(ms, target_ms));
+			axes.high_ms = fmax(fmax(axes.high_ms, other_ms(&run->points[i])), fmax(ms, target_ms));
 		}
 	}
 	axes.time_s = axes.time_s > 0 ? axes.time_s : 1;
@@ -85,6 +91,7 @@ static void write_data(const struct report_run *run, uint32_t index, FILE *out)
 			put(out, run->ticks[i].window_s > 0 ? 100 * p->value[REPORT_RPS] / max_rps : NAN);
 			put(out, latency_ms(p));
 			put(out, p->value[REPORT_SLACK] < 0 ? latency_ms(p) : NAN);
+			put(out, other_ms(p));
 			put(out, p->value[REPORT_CORES]);
 			put(out, speed(run, p));
 		}
@@ -133,6 +140,19 @@ static bool is_ever_late(const struct report_run *run, uint32_t service)
 	return false;
 }
 
+static bool has_other(const struct report_run *run, uint32_t service)
+{
+	for (size_t i = 0; i < run->nr_ticks; i++)
+		if (other_ms(report_point(run, i, service)) > 0)
+			return true;
+	return false;
+}
+
+static bool clients_steer(const struct report_run *run)
+{
+	return !strncmp(run->feedback, "client", strlen("client"));
+}
+
 static bool has_latency(const struct report_run *run, uint32_t service)
 {
 	for (size_t i = 0; i < run->nr_ticks; i++)
@@ -173,6 +193,9 @@ static void plot_latency(const struct report_run *run, uint32_t index, const str
 		snprintf(title, sizeof(title), "%s p%g", service->name, service->percentile);
 		if (has_latency(run, s))
 			curve(out, index, column(s, DATA_LATENCY), "linespoints lw 1.5 pt 7 ps 0.1", color, title);
+		if (has_other(run, s))
+			curve(out, index, column(s, DATA_OTHER), "lines lw 0.6", color,
+			      clients_steer(run) ? "in the kernel" : "reported by clients");
 		fprintf(out, "\t%.9g with lines dt 2 lw 1.5 lc rgb '%s' title 'target %.9g ms', \\\n",
 			service->target_us / 1000, color, service->target_us / 1000);
 		if (is_ever_late(run, s))
@@ -229,8 +252,9 @@ static void write_head(const struct report_run *run, double left, double height_
 	const json_t *t = run->totals;
 	const char *source = json_string_value(json_object_get(t, "energy_source"));
 
-	fprintf(out, "set label 1 '%s, %s, on %s (%g cores)' at screen %.4f, screen %.4f left font ',13'\n",
-		run->policy, run->mode, strcmp(run->mode, "sim") ? run->host : "a simulated machine", run->nr_cores, left, 1 - 16 / height_px);
+	fprintf(out, "set label 1 '%s, %s feedback, %s, on %s (%g cores)' at screen %.4f, screen %.4f left font ',13'\n",
+		run->policy, clients_steer(run) ? "client" : "kernel", run->mode,
+		strcmp(run->mode, "sim") ? run->host : "a simulated machine", run->nr_cores, left, 1 - 16 / height_px);
 	fprintf(out, "set label 2 '");
 	if (t)
 		fprintf(out, "violated %.2f %% of the time, %.0f core seconds, %.0f J %s, best-effort work %.1f",

@@ -22,8 +22,11 @@ const struct param params[PARAM_COUNT] = {
 	  "The algorithm that decides." },
 	{ PARAM_CONTROLLER, "interval", PARAM_DURATION, offsetof(struct config, interval_ns), MS(10), SEC(10), "500ms",
 	  "duration", "Length of a window: how often latency is judged and an action may follow." },
-	{ PARAM_CONTROLLER, "feedback", PARAM_FEEDBACK, 0, 0, 0, "bpf", "bpf",
-	  "Where latency comes from: the kernel, by BPF programs." },
+	{ PARAM_CONTROLLER, "feedback", PARAM_CHOICE, offsetof(struct config, feedback), 0, 0, "bpf",
+	  "bpf | client | both | client-first",
+	  "Where latency comes from: the kernel, by BPF programs; or the clients, by what they report.\n"
+	  "With both the kernel steers and what the clients report is recorded beside it.\n"
+	  "With client-first it is the other way round: the clients steer, and the kernel is recorded beside them." },
 	{ PARAM_CONTROLLER, "speed", PARAM_CHOICE, offsetof(struct config, speed), 0, 0, "auto",
 	  "auto | cpufreq | bandwidth | none",
 	  "What stands for speed: CPU frequency, CPU bandwidth (a quota), or nothing.\n"
@@ -44,6 +47,8 @@ const struct param params[PARAM_COUNT] = {
 	  "The service's processes; their descendants belong to it." },
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
+	{ PARAM_SERVICE, "client", PARAM_PATH, offsetof(struct config_service, client), 0, 0, "", "path",
+	  "The file that the service's clients append reports to, where feedback is not bpf alone." },
 	{ PARAM_SERVICE, "lifecycle", PARAM_CHOICE, offsetof(struct config_service, lifecycle), 0, 0, "exchange",
 	  "exchange | connection | grpc | http2 | read-send | auto | ebee",
 	  "When a request is over: with its answer, however many share a connection, or with its connection.\n"
@@ -214,16 +219,7 @@ static int parse_choice(const struct param *param, const char *text, int *ret, c
 	return REASON("'%.60s' is not known: write %s", text, param->form);
 }
 
-static int parse_feedback(const char *text, char *reason)
-{
-	if (!strcmp(text, "client") || !strcmp(text, "both"))
-		return REASON("'%s' is not supported: latency is measured in the kernel only, write bpf", text);
-	if (strcmp(text, "bpf"))
-		return REASON("'%.60s' is not known: write bpf", text);
-	return 0;
-}
-
-static int parse_program(const char *text, char *ret, char *reason)
+static int parse_path(const char *text, char *ret, char *reason)
 {
 	if (*text && *text != '/')
 		return REASON("'%.60s' is not an absolute path", text);
@@ -354,8 +350,6 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 		return parse_policy(text, field, reason);
 	case PARAM_DURATION:
 		return parse_duration(param, text, field, reason);
-	case PARAM_FEEDBACK:
-		return parse_feedback(text, reason);
 	case PARAM_CHOICE:
 		return parse_choice(param, text, field, reason);
 	case PARAM_U32:
@@ -366,7 +360,8 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 	case PARAM_U64:
 		return parse_number(text, param->min, param->max, field, reason);
 	case PARAM_PROGRAM:
-		return parse_program(text, field, reason);
+	case PARAM_PATH:
+		return parse_path(text, field, reason);
 	case PARAM_MATCH:
 		return parse_match(text, field, reason);
 	case PARAM_TARGET:
@@ -414,13 +409,11 @@ void param_format(const struct param *param, const void *object, char *buf, size
 	switch (param->type) {
 	case PARAM_POLICY:
 	case PARAM_PROGRAM:
+	case PARAM_PATH:
 		snprintf(buf, size, "%s", (const char *)field);
 		break;
 	case PARAM_DURATION:
 		param_format_duration(*(const uint64_t *)field, buf, size);
-		break;
-	case PARAM_FEEDBACK:
-		snprintf(buf, size, "%s", param->standard);
 		break;
 	case PARAM_CHOICE:
 		word = choice_word(param, *(const int *)field, &length);

@@ -14,11 +14,11 @@ enum param_section { PARAM_CONTROLLER, PARAM_POLICY_OPTIONS, PARAM_SERVICE, PARA
 enum param_type {
 	PARAM_POLICY,   /* char[CONFIG_NAME_SIZE]: a name policy_find knows */
 	PARAM_DURATION, /* uint64_t ns within bounds */
-	PARAM_FEEDBACK, /* one word is accepted; nothing is stored */
 	PARAM_CHOICE,   /* an enum of config.h: the place of the word in `form`, which has the enum's order */
 	PARAM_U32,
 	PARAM_U64,
 	PARAM_PROGRAM,  /* char[CONFIG_PATH_SIZE]: an absolute path, or "" */
+	PARAM_PATH,     /* the same of any file */
 	PARAM_MATCH,    /* struct match */
 	PARAM_TARGET,   /* the whole struct config_service: percentile_permille and target_ns within bounds */
 	PARAM_CORES,    /* the whole struct config_service: cores_min, cores_max within bounds */
@@ -35,7 +35,7 @@ struct param {
 	const char *help;     /* mdoc text, one sentence per line */
 };
 
-enum { PARAM_COUNT = 13 };
+enum { PARAM_COUNT = 14 };
 extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };

@@ -24,7 +24,10 @@ struct culprits {
 	uint64_t others_ns, self_ns, idle_ns, throttled_ns, lost_ns; /* as in struct ebee_culprits */
 };
 
-/* One service over one window.  Latencies are nearest-rank percentiles, bucket midpoints, ns; 0 when count is 0. */
+/*
+ * One service over one window.  Latencies are nearest-rank percentiles, bucket midpoints, ns; 0 when count is 0, and those
+ * of a request's parts also when only clients say anything.  "Owed" is what the client waited where clients steer.
+ */
 struct sample {
 	uint64_t window_ns;
 	uint64_t nr_arrived, nr_completed;
@@ -41,6 +44,12 @@ struct sample {
 	struct culprits culprits;
 	uint64_t nr_listen_drops;
 	enum policy_signal signal;
+	/* The same window as the feedback that does not steer shows it; not known: all 0. */
+	struct sample_other {
+		bool known;
+		uint64_t nr_completed, p50_ns, p95_ns, p99_ns;
+		uint64_t steer_ns; /* the percentile of `target` */
+	} other;
 };
 
 struct sensor {

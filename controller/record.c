@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "culprits.h"
+#include "feedback.h"
+#include "params.h"
 #include "qos.h"
 #include "tuning.h"
 
@@ -155,7 +157,9 @@ static json_t *options_json(const struct tick *tick)
 static json_t *config_json(const struct config *config)
 {
 	json_t *services = json_array(), *batches = json_array();
+	char feedback[16];
 
+	param_format(&params[param_find(PARAM_CONTROLLER, "feedback")], config, feedback, sizeof(feedback));
 	for (uint32_t i = 0; i < config->nr_services; i++) {
 		const struct config_service *s = &config->services[i];
 
@@ -167,9 +171,10 @@ static json_t *config_json(const struct config *config)
 	}
 	for (uint32_t i = 0; i < config->nr_batches; i++)
 		json_array_append_new(batches, json_string(config->batches[i].name));
-	return json_pack("{s:s, s:f, s:I, s:o, s:o, s:o*}", "file", config->file, "interval_s",
-			 seconds(config->interval_ns), "interval_ns", (json_int_t)config->interval_ns, "services",
-			 services, "batches", batches, "text", config_text(config));
+	return json_pack("{s:s, s:f, s:I, s:s, s:o, s:o, s:o*}", "file", config->file, "interval_s",
+			 seconds(config->interval_ns), "interval_ns", (json_int_t)config->interval_ns, "feedback",
+			 feedback, "services", services, "batches", batches, "text",
+			 config_text(config));
 }
 
 int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine)
@@ -190,9 +195,10 @@ int record_header(struct record *r, const struct tick *tick, const char *mode, c
 	return err;
 }
 
+/* No bucket's midpoint is 0: that is a part of the request nobody looked at. */
 static json_t *latency(uint64_t ns, uint64_t count)
 {
-	return count > 0 ? json_real(us(ns)) : json_null();
+	return count > 0 && ns > 0 ? json_real(us(ns)) : json_null();
 }
 
 /* The first tick has no window behind it. */
@@ -222,6 +228,16 @@ static void add_share(json_t *object, const struct tick *tick, uint32_t i)
 			    json_integer(ladder->value[a->speed[i]]));
 }
 
+static void add_other(json_t *object, const struct sample_other *other)
+{
+	json_object_update_new(object, json_pack("{s:o, s:o, s:o, s:o, s:o}", "other_completed",
+			       other->known ? json_integer((json_int_t)other->nr_completed) : json_null(), "other_p50_us",
+			       latency(other->p50_ns, other->nr_completed), "other_p95_us",
+			       latency(other->p95_ns, other->nr_completed), "other_p99_us",
+			       latency(other->p99_ns, other->nr_completed), "other_steer_us",
+			       latency(other->steer_ns, other->nr_completed)));
+}
+
 static json_t *service_json(const struct tick *tick, uint32_t i)
 {
 	const struct sample *s = &tick->report.samples[i];
@@ -247,6 +263,8 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 			(json_int_t)s->oldest_ns, "cpu_ns", (json_int_t)s->cpu_ns));
 	json_object_set_new(ret, "run_delay_s", s->has_run_delay ? json_real(seconds(s->run_delay_ns)) : json_null());
 	json_object_set_new(ret, "net_delay_s", s->has_run_delay ? json_real(seconds(s->net_delay_ns)) : json_null());
+	if (feedback_has_other(tick->config->feedback))
+		add_other(ret, &s->other);
 	if (s->culprits.known)
 		culprits_add_json(ret, &s->culprits);
 	add_share(ret, tick, i);

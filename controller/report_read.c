@@ -15,7 +15,8 @@
 static const char *const column_names[REPORT_NR_COLUMNS] = {
 	"arrivals", "completed", "rps", "mean_us", "p50_us", "p95_us", "p99_us", "total_p99_us", "residency_p99_us",
 	"service_p99_us", "steer_us", "in_flight", "oldest_us", "over_target", "late", "listen_drops", "slack", "cores",
-	"speed", "khz", "permille", "cpu_s", "throttled_s",
+	"speed", "khz", "permille", "cpu_s", "throttled_s", "other_completed", "other_p50_us", "other_p95_us", "other_p99_us",
+	"other_steer_us",
 };
 
 const char *report_column_name(enum report_column column)
@@ -85,6 +86,7 @@ static const char *parse_header(struct report_run *run, const json_t *line)
 		why = parse_service(json_array_get(services, i), &run->services[i]);
 	copy_plain(line, "mode", run->mode, sizeof(run->mode));
 	copy_plain(line, "policy", run->policy, sizeof(run->policy));
+	copy_plain(config, "feedback", run->feedback, sizeof(run->feedback));
 	copy_plain(machine, "host", run->host, sizeof(run->host));
 	copy_plain(machine, "kernel", run->kernel, sizeof(run->kernel));
 	run->seed = (uint64_t)json_integer_value(json_object_get(line, "seed"));

@@ -42,7 +42,7 @@ static const char *name_of(const struct roster *roster, uint32_t group)
 
 const char *roster_explain(const struct roster *roster, int err)
 {
-	const char *reason = sensor_ebee_error(roster->sensor);
+	const char *reason = roster->sensor ? sensor_ebee_error(roster->sensor) : "";
 
 	return reason[0] ? reason : strerror(-err);
 }
@@ -52,7 +52,7 @@ static int hand_over(struct roster *roster, uint32_t group)
 	uint32_t i = index_of(roster, group);
 	int err = 0;
 
-	if (!is_batch(roster, group))
+	if (!is_batch(roster, group) && roster->sensor)
 		err = sensor_ebee_adopt(roster->sensor, i, &roster->pids[group]);
 	if (err >= 0 && roster->machine)
 		err = machine_adopt(roster->machine, is_batch(roster, group), i, &roster->pids[group]);

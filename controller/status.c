@@ -80,6 +80,7 @@ static void add_service(struct text *t, const struct status *status, const struc
 {
 	const struct policy_service *s = &tick->report.view.services[i];
 	const struct culprits *c = &tick->report.samples[i].culprits;
+	const struct sample_other *other = &tick->report.samples[i].other;
 	int32_t slack = tick->report.slack_permille[i];
 	const char *paint = !status->color || !qos_has_slack(s) ? "" : slack < 0 ? RED : slack < QOS_SMALL_SLACK ? YELLOW : "";
 
@@ -89,6 +90,8 @@ static void add_service(struct text *t, const struct status *status, const struc
 	else
 		add(t, "%7s", "-");
 	add(t, "/%gms", s->target_ns / 1e6);
+	if (other->nr_completed > 0)
+		add(t, " (%s %.2f)", tick->config->feedback == CONFIG_FEEDBACK_BOTH ? "client" : "kernel", other->steer_ns / 1e6);
 	if (qos_has_slack(s)) /* rounded down, so that the smallest violation is not +0 */
 		add(t, " %+4d%%", slack < -9990 ? -999 : (slack + 10000) / 10 - 1000);
 	else

@@ -38,6 +38,7 @@ static const char usage[] =
 	"\n"
 	"  --target DUR         latency from which a request counts as late\n"
 	"  --interval DUR       length of an interval (default 1s)\n"
+	"  --report PATH        append what is seen to this file 20 times a second, for a controller (parties.conf: client)\n"
 	"  --seed N             of arrivals and contents (default 1)\n"
 	"  --get PCT            memcached, redis: share of get, the rest is set (default 90)\n"
 	"  --keys N             memcached, redis: different keys (default 10000)\n"
@@ -49,7 +50,7 @@ static const char usage[] =
 
 enum { OPT_PROTOCOL = 1, OPT_TO, OPT_URL, OPT_CONNECTIONS, OPT_CLOSE, OPT_CONNECT_FIRST, OPT_RATE, OPT_PROFILE, OPT_MAX, OPT_FOR,
        OPT_REQUESTS, OPT_SPACING, OPT_CALIBRATE, OPT_STEP, OPT_TARGET, OPT_INTERVAL, OPT_SEED, OPT_GET, OPT_KEYS,
-       OPT_VALUE, OPT_SERVICE, OPT_HELP };
+       OPT_VALUE, OPT_SERVICE, OPT_REPORT, OPT_HELP };
 
 static const struct option longs[] = {
 	{ "protocol", required_argument, NULL, OPT_PROTOCOL },
@@ -73,6 +74,7 @@ static const struct option longs[] = {
 	{ "keys", required_argument, NULL, OPT_KEYS },
 	{ "value", required_argument, NULL, OPT_VALUE },
 	{ "service-us", required_argument, NULL, OPT_SERVICE },
+	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ 0 },
 };
@@ -260,6 +262,9 @@ static int take_option(int c, const char *arg, struct options *o)
 		return parse_u32(arg, 1, 100000000, &o->nr_keys);
 	case OPT_VALUE:
 		return parse_u32(arg, 1, OPTIONS_MAX_VALUE, &o->value_size);
+	case OPT_REPORT:
+		o->report_path = arg;
+		return 0;
 	case OPT_SERVICE:
 		return parse_service(arg, o);
 	default:
@@ -280,6 +285,8 @@ static const char *missing(const struct options *o)
 		return "--connect-first goes neither with --close nor with grpc";
 	if (o->calibrate && !o->target_ns)
 		return "--calibrate needs --target";
+	if (o->calibrate && o->report_path)
+		return "--report goes with a load, not with --calibrate";
 	if (o->calibrate)
 		return NULL;
 	if (o->rps <= 0)

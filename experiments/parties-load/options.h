@@ -34,6 +34,7 @@ struct options {
 	uint64_t interval_ns;
 	uint64_t target_ns;             /* 0: none */
 	uint64_t seed;
+	const char *report_path;        /* NULL: no reports */
 
 	bool calibrate;
 	uint64_t step_ns;

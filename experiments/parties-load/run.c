@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report.h"
 #include "schedule.h"
 #include "experiments/common/clock.h"
 
@@ -45,6 +46,7 @@ struct player {
 	struct schedule schedule;
 	struct engine engine;
 	struct meter *meter;
+	struct report report;
 	bool more;         /* due_ns is the instant of the next request */
 	uint64_t due_ns;
 	uint64_t end_ns;   /* when waiting for the last answers ends; 0 while sending */
@@ -113,6 +115,9 @@ static int play(struct player *p)
 			end_interval(p, now_ns, p->limits->quiet);
 			continue;
 		}
+		if (now_ns >= p->report.due_ns)
+			report_write(&p->report, m, now_ns);
+		wake_ns = earlier(wake_ns, p->report.due_ns);
 		p->engine.wait(p->engine.ctx, earlier(wake_ns, p->more ? p->due_ns : p->end_ns));
 	}
 	return err;
@@ -130,9 +135,16 @@ int run_play(const struct options *o, const struct run_limits *limits, struct me
 		.duration_ns = limits->duration_ns, .nr_left = o->nr_requests,
 		.rng = { 0x330e, (unsigned short)o->seed, (unsigned short)(o->seed >> 16) },
 	};
-	err = o->protocol == LOAD_GRPC ? rpc_open(&p.engine, o, ret) : tcp_open(&p.engine, o, ret);
-	if (err)
+	err = report_open(&p.report, o->report_path, clock_now_ns());
+	if (err) {
+		fprintf(stderr, "parties-load: --report: %s\n", o->report_path);
 		return err;
+	}
+	err = o->protocol == LOAD_GRPC ? rpc_open(&p.engine, o, ret) : tcp_open(&p.engine, o, ret);
+	if (err) {
+		report_close(&p.report);
+		return err;
+	}
 	ret->start_ns = ret->interval_start_ns = clock_now_ns();
 	next(&p);
 	err = play(&p);
@@ -143,6 +155,8 @@ int run_play(const struct options *o, const struct run_limits *limits, struct me
 	/* The rest of an interval is too short for a line of its own when its rates would mean nothing. */
 	end_interval(&p, clock_now_ns(), limits->quiet ||
 		     clock_now_ns() - ret->interval_start_ns < o->interval_ns / 10);
+	report_write(&p.report, ret, clock_now_ns());
+	report_close(&p.report);
 	p.engine.close(p.engine.ctx);
 	return err;
 }

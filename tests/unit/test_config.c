@@ -110,7 +110,8 @@ static void the_printed_form_is_the_files_own(void **state)
 	assert_string_equal(text, "[controller]\npolicy          = static\ninterval        = 500ms\n"
 				  "feedback        = bpf\nspeed           = auto\nculprits        = auto\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
-				  "target          = p99 < 25ms\nlifecycle       = exchange\ncores           = 1..\n");
+				  "target          = p99 < 25ms\nclient          =\nlifecycle       = exchange\n"
+				  "cores           = 1..\n");
 	free(text);
 }
 
@@ -164,9 +165,9 @@ static void keys_must_be_known_where_they_stand(void **state)
 	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match");
 	refuses("[batch b]\nMatch = pid:1\n", "t.conf:2: Match: unknown key in [batch b], did you mean 'match'?");
 	refuses("[service b]\nxyzzy = 1\n",
-		"t.conf:2: xyzzy: unknown key in [service b]; known: match, target, lifecycle, cores");
+		"t.conf:2: xyzzy: unknown key in [service b]; known: match, target, client, lifecycle, cores");
 	refuses(SERVICE "cores\n", "t.conf:4: [service a]: neither 'key = value' nor '[section]'");
-	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, lifecycle, cores");
+	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, client, lifecycle, cores");
 }
 
 static void required_keys_are_missed_at_their_section(void **state)
@@ -181,6 +182,21 @@ static void required_keys_are_missed_at_their_section(void **state)
 	refuses("", "t.conf:1: [service]: no service at all: write [service NAME] with match and target");
 	refuses("[controller]\n\n",
 		"t.conf:2: [service]: no service at all: write [service NAME] with match and target");
+}
+
+static void feedback_from_clients_needs_a_place_where_they_report(void **state)
+{
+	(void)state;
+	accepts("[controller]\nfeedback = client-first\n" SERVICE "client = /run/a.reports\n");
+	assert_int_equal(config.feedback, CONFIG_FEEDBACK_CLIENT_FIRST);
+	assert_string_equal(config.services[0].client, "/run/a.reports");
+	accepts(SERVICE "client = /run/a.reports\n");
+	assert_int_equal(config.feedback, CONFIG_FEEDBACK_BPF);
+	refuses("[controller]\nfeedback = both\n" SERVICE,
+		"t.conf:3: client: missing in [service a], which feedback asks for: write client = path");
+	refuses("[controller]\nfeedback = both\n" SERVICE "client =\n",
+		"t.conf:3: client: missing in [service a], which feedback asks for: write client = path");
+	refuses(SERVICE "client = a.reports\n", "t.conf:4: client: 'a.reports' is not an absolute path");
 }
 
 static void the_first_bad_line_wins(void **state)
@@ -332,6 +348,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_may_stand_twice),
 		cmocka_unit_test(keys_must_be_known_where_they_stand),
 		cmocka_unit_test(required_keys_are_missed_at_their_section),
+		cmocka_unit_test(feedback_from_clients_needs_a_place_where_they_report),
 		cmocka_unit_test(the_first_bad_line_wins),
 		cmocka_unit_test(there_is_an_end_to_services_and_batches),
 		cmocka_unit_test(over_long_lines_are_not_cut_silently),

@@ -134,10 +134,7 @@ static void an_unknown_policy_is_answered_with_the_known(void **state)
 static void controller_values_are_bounded(void **state)
 {
 	(void)state;
-	refuses_value("feedback", "client",
-		      "'client' is not supported: latency is measured in the kernel only, write bpf");
-	refuses_value("feedback", "both", "'both' is not supported: latency is measured in the kernel only, write bpf");
-	refuses_value("feedback", "ebpf", "'ebpf' is not known: write bpf");
+	refuses_value("feedback", "ebpf", "'ebpf' is not known: write bpf | client | both | client-first");
 	refuses_value("speed", "turbo", "'turbo' is not known: write auto | cpufreq | bandwidth | none");
 	refuses_value("reserved", "-1", "'-1' is not a whole number");
 	refuses_value("reserved", "1024", "1024 is out of range: 0 to 1023");

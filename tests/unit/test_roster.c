@@ -105,6 +105,7 @@ static int set_up(void **state)
 	memset(&roster, 0, sizeof(roster));
 	roster.config = &config;
 	roster.machine = (struct machine *)&config; /* only compared with NULL */
+	roster.sensor = (struct sensor_ebee *)&config; /* likewise */
 	found[0] = child();
 	found[1] = child();
 	roster_resolve(&roster, SECOND);
@@ -126,6 +127,17 @@ static void every_group_is_handed_over_at_the_start(void **state)
 	(void)state;
 	assert_int_equal(nr_machine, 2);
 	assert_int_equal(nr_sensor, 1);
+}
+
+static void without_feedback_from_the_kernel_only_the_machine_is_told(void **state)
+{
+	(void)state;
+	roster.sensor = NULL;
+	nr_machine = nr_sensor = 0;
+	assert_int_equal(roster_hand_over(&roster), 0);
+	assert_int_equal(nr_machine, 2);
+	assert_int_equal(nr_sensor, 0);
+	assert_string_equal(roster_explain(&roster, -ENOENT), strerror(ENOENT));
 }
 
 static void nothing_is_searched_while_everybody_lives(void **state)
@@ -214,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_group_is_handed_over_at_the_start),
+		TEST(without_feedback_from_the_kernel_only_the_machine_is_told),
 		TEST(nothing_is_searched_while_everybody_lives),
 		TEST(a_service_that_restarts_is_taken_up_within_a_second),
 		TEST(a_service_that_is_gone_is_looked_for_every_second),
