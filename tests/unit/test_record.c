@@ -166,6 +166,32 @@ static void waiting_for_a_cpu_is_in_a_tick_and_unknown_waiting_is_null(void **st
 	json_decref(line);
 }
 
+static void the_feedback_that_does_not_steer_stands_beside_the_one_that_does(void **state)
+{
+	json_t *header, *line, *service;
+	FILE *in;
+
+	(void)state;
+	run.config.feedback = CONFIG_FEEDBACK_CLIENT_FIRST;
+	run.samples[0].other = (struct sample_other){ true, 290, 1 * MS, 2 * MS, 3 * MS, 3 * MS };
+	write_run(2);
+	in = fopen(path, "r");
+	header = read_line(in);
+	json_decref(read_line(in));
+	line = read_line(in);
+	fclose(in);
+	assert_string_equal(text(json_object_get(header, "config"), "feedback"), "client-first");
+	service = json_array_get(json_object_get(line, "services"), 0);
+	assert_int_equal(number(service, "other_completed"), 290);
+	assert_float_equal(number(service, "other_p95_us"), 2000, 1e-9);
+	assert_float_equal(number(service, "other_steer_us"), 3000, 1e-9);
+	service = json_array_get(json_object_get(line, "services"), 1);
+	assert_true(json_is_null(json_object_get(service, "other_completed")));
+	assert_true(json_is_null(json_object_get(service, "other_p99_us")));
+	json_decref(header);
+	json_decref(line);
+}
+
 static void totals_come_last_with_the_agreed_names(void **state)
 {
 	static const char *const names[] = {
@@ -321,6 +347,7 @@ int main(void)
 		TEST(a_header_says_on_what_machine_and_with_which_settings),
 		TEST(a_tick_tells_what_was_seen_and_what_is_in_force),
 		TEST(waiting_for_a_cpu_is_in_a_tick_and_unknown_waiting_is_null),
+		TEST(the_feedback_that_does_not_steer_stands_beside_the_one_that_does),
 		TEST(totals_come_last_with_the_agreed_names),
 		TEST(a_latency_without_requests_is_null_not_zero),
 		TEST(observing_shows_no_cores_because_nobody_is_confined),

@@ -61,6 +61,7 @@ static void disturb(int n)
 		s->nr_listen_drops = n % 11 == 10;
 		s->cpu_ns = 12345678901ull + (uint64_t)n * (i + 1);
 		s->signal = n % 13 == 6 && i ? POLICY_LOST : POLICY_FRESH;
+		s->other = (struct sample_other){ n % 3 > 0, 300, 2 * MS, 3 * MS, 9 * MS + (uint64_t)n, 9 * MS };
 	}
 	run.read_error = n % 17 == 16 ? -EIO : 0;
 	run.apply_error = n % 10 == 8 ? -EBUSY : 0;

@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "fake_run.h"
+#include "figure.h"
 #include "record.h"
 #include "report_read.h"
 
@@ -76,6 +77,8 @@ static void a_written_run_reads_back_as_it_was(void **state)
 
 	(void)state;
 	fake_start(&run, &policy_parties_paper);
+	run.config.feedback = CONFIG_FEEDBACK_BOTH;
+	run.samples[0].other = (struct sample_other){ true, 290, 6 * MS, 7 * MS, 8 * MS, 8 * MS };
 	assert_int_equal(tick_init(&run.tick, 1), 0);
 	assert_int_equal(record_open(&record, record_path), 0);
 	record_header(record, &run.tick, "sim", "");
@@ -96,6 +99,9 @@ static void a_written_run_reads_back_as_it_was(void **state)
 	assert_float_equal(report_point(&back, 199, 0)->value[REPORT_P99_US], 4000, 1e-6);
 	assert_float_equal(report_point(&back, 199, 1)->value[REPORT_CORES],
 			   allocation_count(&run.tick.allocation, 1), 1e-9);
+	assert_string_equal(back.feedback, "both");
+	assert_float_equal(report_point(&back, 199, 0)->value[REPORT_OTHER_STEER_US], 8000, 1e-6);
+	assert_true(isnan(report_point(&back, 199, 1)->value[REPORT_OTHER_STEER_US]));
 	assert_true(report_has_cores(&back));
 	assert_non_null(back.totals);
 	report_free(&back);
@@ -249,6 +255,44 @@ static void without_gnuplot_a_figure_is_refused_but_a_table_is_not(void **state)
 	free(old);
 }
 
+static size_t count(const char *text, const char *what)
+{
+	size_t nr = 0;
+
+	while ((text = strstr(text, what)) && ++nr)
+		text++;
+	return nr;
+}
+
+static void the_other_feedback_is_a_line_of_its_own_and_named(void **state)
+{
+	static const char *const records[] = {
+		"{\"record\":\"parties\",\"schema_version\":1,\"config\":{\"feedback\":\"both\",\"services\":[{\"name\":\"a\","
+		"\"target_us\":5000,\"percentile\":99}]}}\n{\"t_s\":0,\"services\":[{\"name\":\"a\",\"steer_us\":100,"
+		"\"other_steer_us\":90000}]}\n",
+		"{\"record\":\"parties\",\"schema_version\":1,\"config\":{\"feedback\":\"client-first\",\"services\":[{\"name\":"
+		"\"a\",\"target_us\":5000,\"percentile\":99}]}}\n{\"t_s\":0,\"services\":[{\"name\":\"a\",\"steer_us\":null}]}\n",
+	};
+	struct report_run runs[2];
+	char error[256], *script = NULL;
+	size_t length;
+	FILE *out = open_memstream(&script, &length);
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(read_text(records[i], &runs[i], error, sizeof(error)), 0);
+	figure_script(runs, 2, FIGURE_SVG, out);
+	fclose(out);
+	assert_int_equal(count(script, "reported by clients"), 1);
+	assert_int_equal(count(script, "in the kernel"), 0);
+	assert_int_equal(count(script, "kernel feedback"), 1);
+	assert_int_equal(count(script, "client feedback"), 1);
+	assert_non_null(strstr(script, "set yrange [0.1:100]"));
+	free(script);
+	report_free(&runs[0]);
+	report_free(&runs[1]);
+}
+
 static void a_bad_record_leaves_no_output_and_no_remains(void **state)
 {
 	(void)state;
@@ -286,6 +330,7 @@ int main(void)
 		TEST(figures_are_drawn_in_every_format),
 		TEST(a_page_stands_alone_and_holds_figure_and_totals),
 		TEST(without_gnuplot_a_figure_is_refused_but_a_table_is_not),
+		cmocka_unit_test(the_other_feedback_is_a_line_of_its_own_and_named),
 		TEST(a_bad_record_leaves_no_output_and_no_remains),
 		cmocka_unit_test(hostile_names_cannot_break_out_of_the_script),
 	};
