@@ -21,10 +21,12 @@ static const struct catalogue_service services[] = {
 			   .max_load = 128000, .target_ns = MS(6), .percentile_permille = 990 }, 0.1, 1, 0.6 } },
 	{ "xapian", { { .service_ns = US(954), .cv = 0.3, .queue = STATION_PER_THREAD, .max_load = 8000,
 			.target_ns = MS(5), .percentile_permille = 990 }, 0.2, 0.5, 0.01 } },
-	{ "nginx", { { .service_ns = US(525), .cv = 1, .queue = STATION_PER_THREAD, .max_load = 18667,
+	{ "nginx", { { .service_ns = US(525), .cv = 1, .queue = STATION_PER_THREAD, .batch = 30, .max_load = 560000,
 		       .target_ns = MS(10), .percentile_permille = 990 }, 0.5, 0.8, 0.6 } },
 	{ "moses", { { .service_ns = US(2800), .cv = 0.3, .queue = STATION_PER_THREAD, .max_load = 2800,
 		       .target_ns = MS(15), .percentile_permille = 990 }, 0.3, 1.2, 26 } },
+	{ "mongodb", { { .service_ns = US(290), .cv = 1, .queue = STATION_SHARED, .nr_disks = 16, .disk_ns = MS(55),
+			 .max_load = 240, .target_ns = MS(300), .percentile_permille = 990 }, 1, 0, 0.03 } },
 	{ "sphinx", { { .service_ns = MS(923), .cv = 0.15, .queue = STATION_SHARED, .max_load = 14,
 			.target_ns = MS(2500), .percentile_permille = 990 }, 0.2, 0.9, 3.1 } },
 };

@@ -1,42 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * draw.c - distributions with a given mean and spread.  Pure; the generator is the caller's.
+ * draw.c - tables of quantiles.  Pure; the generator is the caller's.
  */
 #include "draw.h"
 
 #include <math.h>
 
+/* The tail that point i of a half stands for, as a share of all. */
+static double tail_at(uint32_t i)
+{
+	uint64_t bits = (UINT64_C(1023) << 52) - ((uint64_t)i << (52 - DRAW_CELL_BITS));
+	double tail;
+
+	memcpy(&tail, &bits, sizeof(tail));
+	return tail / 2;
+}
+
+/* Where a standard normal has this tail; `near` is a bit below it, so that Newton's method on logarithms goes up to it. */
+static double normal_quantile(double tail, double near)
+{
+	double z = near, change;
+
+	do {
+		double above = erfc(z / M_SQRT2) / 2, density = exp(-z * z / 2) / sqrt(2 * M_PI);
+
+		change = log(above / tail) * above / density;
+		z += change;
+	} while (change > 1e-9);
+	return z;
+}
+
+static double mean_of(const struct draw *draw)
+{
+	double sum = 0;
+
+	for (int half = 0; half < 2; half++)
+		for (uint32_t i = 0; i + 1 < DRAW_NR_POINTS; i++)
+			sum += (tail_at(i) - tail_at(i + 1)) * (draw->quantiles[half][i] + draw->quantiles[half][i + 1]) / 2;
+	return sum;
+}
+
 void draw_init(struct draw *draw, enum draw_shape shape, double mean, double cv)
 {
-	double sigma = sqrt(log1p(cv * cv));
+	double sigma = sqrt(log1p(cv * cv)), z = 0, scale;
 
-	*draw = (struct draw){ shape, mean, log(mean) - sigma * sigma / 2, sigma, NAN };
-}
-
-/* The polar method gives two at a time. */
-static double draw_normal(struct draw *draw, struct rng *rng)
-{
-	double x = draw->spare, y, square;
-
-	if (!isnan(x)) {
-		draw->spare = NAN;
-		return x;
+	for (uint32_t i = 0; i < DRAW_NR_POINTS; i++) {
+		if (shape == DRAW_EXPONENTIAL) {
+			draw->quantiles[0][i] = -log(tail_at(i));
+			draw->quantiles[1][i] = -log1p(-tail_at(i));
+		} else {
+			z = sigma > 0 ? normal_quantile(tail_at(i), z) : 0;
+			draw->quantiles[0][i] = exp(sigma * z);
+			draw->quantiles[1][i] = exp(-sigma * z);
+		}
 	}
-	do {
-		x = 2 * rng_uniform(rng) - 1;
-		y = 2 * rng_uniform(rng) - 1;
-		square = x * x + y * y;
-	} while (square >= 1 || square == 0);
-	square = sqrt(-2 * log(square) / square);
-	draw->spare = y * square;
-	return x * square;
-}
-
-double draw_next(struct draw *draw, struct rng *rng)
-{
-	if (draw->shape == DRAW_EXPONENTIAL)
-		return rng_exponential(rng) * draw->mean;
-	if (draw->log_sigma == 0)
-		return draw->mean;
-	return exp(draw->log_mean + draw->log_sigma * draw_normal(draw, rng));
+	scale = mean / mean_of(draw);
+	for (uint32_t i = 0; i < DRAW_NR_POINTS; i++) {
+		draw->quantiles[0][i] *= scale;
+		draw->quantiles[1][i] *= scale;
+	}
 }

@@ -23,15 +23,21 @@ struct service {
 	uint32_t speed_now;       /* in effect */
 };
 
+/* How a sensor sees: each has its own windows and faults. */
+struct view {
+	uint64_t read_ns;
+	struct rng faults;
+};
+
 struct plant {
 	struct scenario scenario;
 	struct topology topology;
 	struct speed_ladder ladder;
-	uint64_t now_ns, read_ns;
+	uint64_t now_ns;
 	bool started;
 	uint64_t cores_due_ns, speed_due_ns; /* or never */
 	struct service services[POLICY_MAX_SERVICES];
-	struct rng faults;
+	struct view views[2];      /* the kernel's, the clients' */
 };
 
 static void make_ladder(enum config_speed speed, bool states, struct speed_ladder *ladder)
@@ -87,7 +93,8 @@ static int open_stations(struct plant *p, uint64_t seed)
 		params->period_ns = quota_period_ns(params->target_ns);
 		err = station_open(&p->services[i].station, params);
 	}
-	rng_seed(&p->faults, rng_next(&seeds));
+	for (int i = 0; i < 2; i++)
+		rng_seed(&p->views[i].faults, rng_next(&seeds));
 	return err;
 }
 
@@ -252,41 +259,63 @@ void plant_advance(struct plant *p, uint64_t now_ns)
 	}
 }
 
-static uint64_t misread(struct plant *p, uint64_t value)
+static uint64_t misread(const struct plant *p, struct view *v, uint64_t value)
 {
-	double error = p->scenario.noise_pct / 100 * (2 * rng_uniform(&p->faults) - 1);
+	double error = p->scenario.noise_pct / 100 * (2 * rng_uniform(&v->faults) - 1);
 
 	return (uint64_t)((double)value * (1 + error));
 }
 
 /* What is seen is wrong; what is late is still late. */
-static void spoil(struct plant *p, struct sample *s)
+static void spoil(const struct plant *p, struct view *v, struct sample *s)
 {
-	s->steer_ns = misread(p, s->steer_ns);
-	s->p99_ns = misread(p, s->p99_ns);
-	s->cpu_ns = misread(p, s->cpu_ns);
+	s->steer_ns = misread(p, v, s->steer_ns);
+	s->p99_ns = misread(p, v, s->p99_ns);
+	s->cpu_ns = misread(p, v, s->cpu_ns);
 }
 
-static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+/* The caller has advanced the plant to the end of the window. */
+static void read_samples(struct plant *p, struct view *v, void (*read)(struct station *, uint64_t, struct sample *),
+			 struct sample *samples, uint32_t nr_services)
 {
-	struct plant *p = ctx;
-	bool lost = rng_uniform(&p->faults) * 100 < p->scenario.lost_pct;
+	bool lost = rng_uniform(&v->faults) * 100 < p->scenario.lost_pct;
 
-	(void)now_ns; /* the caller has advanced the plant to it */
 	for (uint32_t i = 0; i < nr_services; i++) {
-		station_read(p->services[i].station, p->now_ns - p->read_ns, &samples[i]);
+		read(p->services[i].station, p->now_ns - v->read_ns, &samples[i]);
 		if (p->scenario.noise_pct > 0)
-			spoil(p, &samples[i]);
+			spoil(p, v, &samples[i]);
 		if (lost)
 			samples[i].signal = POLICY_LOST;
 	}
-	p->read_ns = p->now_ns;
+	v->read_ns = p->now_ns;
+}
+
+static int read_kernel(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+{
+	struct plant *p = ctx;
+
+	(void)now_ns;
+	read_samples(p, &p->views[0], station_read, samples, nr_services);
+	return 0;
+}
+
+static int read_client(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+{
+	struct plant *p = ctx;
+
+	(void)now_ns;
+	read_samples(p, &p->views[1], station_read_client, samples, nr_services);
 	return 0;
 }
 
 struct sensor plant_sensor(struct plant *p)
 {
-	return (struct sensor){ .ctx = p, .read = read_samples };
+	return (struct sensor){ .ctx = p, .read = read_kernel };
+}
+
+struct sensor plant_client_sensor(struct plant *p)
+{
+	return (struct sensor){ .ctx = p, .read = read_client };
 }
 
 static uint64_t later(const struct plant *p, uint64_t usual_ns)

@@ -38,8 +38,14 @@ double plant_max_load(const struct plant *p, uint32_t service);
 double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns);
 /* Runs virtual time up to now_ns. */
 void plant_advance(struct plant *p, uint64_t now_ns);
-/* Windows end at the present instant. */
+/*
+ * What the servers' kernel sees, and what the clients see, whose requests also wait in the network: latencies (p50, p95,
+ * p99, mean, steering), nr_late, nr_arrived and what is in flight are theirs.  A client knows nothing of residency and service
+ * time behind a network: 0; the rest is equal.  Each has its own windows, which end at the present instant: one may be
+ * read without the other, or both at once.
+ */
 struct sensor plant_sensor(struct plant *p);
+struct sensor plant_client_sensor(struct plant *p);
 struct actuator plant_actuator(struct plant *p);
 /*
  * For an oracle: one service with this share, while all loads (of their maxima) stay as they are, in a station of the

@@ -21,7 +21,11 @@
  *	service_time = 4ms           mean, at full speed and undisturbed
  *	distribution = lognormal     or exponential
  *	cv           = 0.5           standard deviation / mean of a lognormal; 0: constant
- *	queue        = shared        or per-thread
+ *	queue        = shared        or per-thread, or processor-sharing
+ *	batch        = 30            requests that come and are served together, in one service_time; 1
+ *	disk         = 16 55ms       then each waits for one of 16 disks, which takes 55 ms (mean; exponential) at any speed
+ *	network      = 100us 5us     before: the way takes 100 us, and each holds the line for 5 us (mean; exponential),
+ *	                             which its clients see and its kernel does not; without the second, no line
  *	max_load     = 2000          requests per second at 100 %
  *	memory_part  = 0.2           share of the service time that speed does not change
  *	sigma        = 0.5           how much neighbours' memory traffic slows it down

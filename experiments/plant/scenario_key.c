@@ -30,7 +30,11 @@ const struct scenario_key scenario_keys[SCENARIO_NR_KEYS] = {
 	{ SCENARIO_SERVICE, "service_time", SCENARIO_DURATION, OF(station.service_ns), 1000, 100e9, true },
 	{ SCENARIO_SERVICE, "distribution", SCENARIO_WORD, OF(station.shape), .words = "lognormal|exponential" },
 	{ SCENARIO_SERVICE, "cv", SCENARIO_NUMBER, OF(station.cv), 0, 10 },
-	{ SCENARIO_SERVICE, "queue", SCENARIO_WORD, OF(station.queue), .words = "shared|per-thread" },
+	{ SCENARIO_SERVICE, "queue", SCENARIO_WORD, OF(station.queue),
+	  .words = "shared|per-thread|processor-sharing" },
+	{ SCENARIO_SERVICE, "batch", SCENARIO_U32, OF(station.batch), 1, 1000 },
+	{ SCENARIO_SERVICE, "disk", SCENARIO_DISK, 0, 1000, 100e9 },
+	{ SCENARIO_SERVICE, "network", SCENARIO_NETWORK, 0, 1, 10e9 },
 	{ SCENARIO_SERVICE, "max_load", SCENARIO_NUMBER, OF(station.max_load), 0.01, 1e8, true },
 	{ SCENARIO_SERVICE, "memory_part", SCENARIO_NUMBER, OF(memory_part), 0, 1 },
 	{ SCENARIO_SERVICE, "sigma", SCENARIO_NUMBER, OF(sigma), 0, 100 },
@@ -78,6 +82,47 @@ static int parse_word(const char *words, const char *text, unsigned int *ret, ch
 	return refuse(reason, "'%.60s' is not known: write %s", text, words);
 }
 
+static int parse_duration(const struct scenario_key *key, const char *text, uint64_t *ret, char *reason)
+{
+	struct param param = { .type = PARAM_DURATION, .key = key->name, .min = (uint64_t)key->min,
+			       .max = (uint64_t)key->max };
+
+	return param_parse(&param, text, ret, reason);
+}
+
+/* How many, and for how long on average a request holds one. */
+static int parse_disk(const struct scenario_key *key, const char *text, struct station_params *ret, char *reason)
+{
+	char *end;
+	unsigned long nr = strtoul(text, &end, 10);
+	uint64_t disk_ns;
+
+	if (*text < '0' || *text > '9' || *end != ' ' || nr < 1 || nr > TOPOLOGY_MAX_CORES)
+		return refuse(reason, "'%.60s': how many requests at once, 1 to %d, and for how long, like 16 55ms", text,
+			      TOPOLOGY_MAX_CORES);
+	if (parse_duration(key, end + strspn(end, " "), &disk_ns, reason))
+		return -EINVAL;
+	ret->nr_disks = (uint32_t)nr;
+	ret->disk_ns = disk_ns;
+	return 0;
+}
+
+/* How long the way is, and how long a request holds the line. */
+static int parse_network(const struct scenario_key *key, const char *text, struct station_params *ret, char *reason)
+{
+	size_t length = strcspn(text, " ");
+	uint64_t delay_ns, hold_ns = 0;
+	char first[64];
+
+	snprintf(first, sizeof(first), "%.*s", (int)length, text);
+	text += length + strspn(text + length, " ");
+	if (parse_duration(key, first, &delay_ns, reason) || (*text && parse_duration(key, text, &hold_ns, reason)))
+		return -EINVAL;
+	ret->network_delay_ns = delay_ns;
+	ret->network_ns = hold_ns;
+	return 0;
+}
+
 int scenario_key_parse(const struct scenario_key *key, const char *text, void *object, char reason[PARAM_REASON_SIZE])
 {
 	struct param param = { .key = key->name, .offset = key->offset, .min = (uint64_t)key->min };
@@ -89,6 +134,10 @@ int scenario_key_parse(const struct scenario_key *key, const char *text, void *o
 		return parse_number(key, text, field, reason);
 	case SCENARIO_WORD:
 		return parse_word(key->words, text, field, reason);
+	case SCENARIO_DISK:
+		return parse_disk(key, text, &((struct catalogue_model *)object)->station, reason);
+	case SCENARIO_NETWORK:
+		return parse_network(key, text, &((struct catalogue_model *)object)->station, reason);
 	default:
 		param.type = key->kind == SCENARIO_U32 ? PARAM_U32 : key->kind == SCENARIO_U64 ? PARAM_U64 : PARAM_DURATION;
 		return param_parse(&param, text, object, reason);
@@ -97,8 +146,27 @@ int scenario_key_parse(const struct scenario_key *key, const char *text, void *o
 
 void scenario_key_copy(const struct scenario_key *key, const void *from, void *to)
 {
-	size_t size = key->kind < SCENARIO_U32 ? 0 :
-		      key->kind == SCENARIO_U32 || key->kind == SCENARIO_WORD ? sizeof(uint32_t) : sizeof(uint64_t);
+	const struct station_params *station_from = &((const struct catalogue_model *)from)->station;
+	struct station_params *station_to = &((struct catalogue_model *)to)->station;
 
-	memcpy((char *)to + key->offset, (const char *)from + key->offset, size);
+	switch (key->kind) {
+	case SCENARIO_CONFIG:
+	case SCENARIO_LIKE:
+	case SCENARIO_PROFILE:
+		break;
+	case SCENARIO_DISK:
+		station_to->nr_disks = station_from->nr_disks;
+		station_to->disk_ns = station_from->disk_ns;
+		break;
+	case SCENARIO_NETWORK:
+		station_to->network_delay_ns = station_from->network_delay_ns;
+		station_to->network_ns = station_from->network_ns;
+		break;
+	case SCENARIO_U32:
+	case SCENARIO_WORD:
+		memcpy((char *)to + key->offset, (const char *)from + key->offset, sizeof(uint32_t));
+		break;
+	default:
+		memcpy((char *)to + key->offset, (const char *)from + key->offset, sizeof(uint64_t));
+	}
 }

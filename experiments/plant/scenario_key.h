@@ -24,6 +24,8 @@ enum scenario_kind {
 	SCENARIO_DURATION, /* uint64_t ns */
 	SCENARIO_NUMBER,   /* double */
 	SCENARIO_WORD,     /* an enum: the place of the word in `words`, which are separated by '|' */
+	SCENARIO_DISK,     /* nr_disks and disk_ns: "16 55ms" */
+	SCENARIO_NETWORK,  /* network_delay_ns and network_ns: "100us", or "100us 5us" */
 };
 
 struct scenario_key {
@@ -36,12 +38,12 @@ struct scenario_key {
 	const char *words;
 };
 
-enum { SCENARIO_NR_KEYS = 20 };
+enum { SCENARIO_NR_KEYS = 23 };
 extern const struct scenario_key scenario_keys[SCENARIO_NR_KEYS];
 
 /* Of every kind from SCENARIO_U32 on.  -EINVAL with a reason; the object is then unchanged. */
 int scenario_key_parse(const struct scenario_key *key, const char *text, void *object, char reason[PARAM_REASON_SIZE]);
-/* Copies the value of one key; nothing for kinds before SCENARIO_U32. */
+/* Copies what a service's key says from one struct catalogue_model to another; nothing for kinds before SCENARIO_U32. */
 void scenario_key_copy(const struct scenario_key *key, const void *from, void *to);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "waiting.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,12 +27,11 @@ static uint32_t slot_new(struct waiting *w, const struct request *request)
 {
 	uint32_t i = w->free;
 
+	assert(w->nr < w->capacity);
 	if (i != WAITING_NONE)
 		w->free = w->pool[i].next;
-	else if (w->nr_used < w->capacity)
-		i = w->nr_used++;
 	else
-		return WAITING_NONE;
+		i = w->nr_used++;
 	w->pool[i] = *request;
 	w->nr++;
 	return i;
@@ -47,39 +47,20 @@ static void link_last(struct waiting *w, struct waiting_queue *queue, uint32_t i
 	queue->tail = i;
 }
 
-bool waiting_append(struct waiting *w, uint32_t queue, const struct request *request)
+void waiting_append(struct waiting *w, uint32_t queue, const struct request *request)
 {
-	uint32_t i = slot_new(w, request);
-
-	if (i != WAITING_NONE)
-		link_last(w, &w->queues[queue], i);
-	return i != WAITING_NONE;
+	link_last(w, &w->queues[queue], slot_new(w, request));
 }
 
-bool waiting_prepend(struct waiting *w, uint32_t queue, const struct request *request)
+void waiting_prepend(struct waiting *w, uint32_t queue, const struct request *request)
 {
 	struct waiting_queue *q = &w->queues[queue];
 	uint32_t i = slot_new(w, request);
 
-	if (i == WAITING_NONE)
-		return false;
 	w->pool[i].next = q->head;
 	if (q->head == WAITING_NONE)
 		q->tail = i;
 	q->head = i;
-	return true;
-}
-
-struct request waiting_take(struct waiting *w, uint32_t queue)
-{
-	uint32_t i = w->queues[queue].head;
-	struct request request = w->pool[i];
-
-	w->queues[queue].head = request.next;
-	w->pool[i].next = w->free;
-	w->free = i;
-	w->nr--;
-	return request;
 }
 
 static uint32_t find_oldest(const struct waiting *w, uint32_t nr_queues)
@@ -94,7 +75,7 @@ static uint32_t find_oldest(const struct waiting *w, uint32_t nr_queues)
 	return oldest;
 }
 
-void waiting_hash(struct waiting *w, uint32_t nr_old, uint32_t nr_new, struct rng *rng)
+void waiting_hash(struct waiting *w, uint32_t nr_old, uint32_t nr_new)
 {
 	struct waiting_queue all = { WAITING_NONE, WAITING_NONE };
 	uint32_t q;
@@ -109,6 +90,6 @@ void waiting_hash(struct waiting *w, uint32_t nr_old, uint32_t nr_new, struct rn
 		uint32_t i = all.head;
 
 		all.head = w->pool[i].next;
-		link_last(w, &w->queues[rng_below(rng, nr_new)], i);
+		link_last(w, &w->queues[waiting_queue_of(w->pool[i].hash, nr_new)], i);
 	}
 }

@@ -51,6 +51,7 @@ static void every_key_is_read(void **state)
 		     "[controller]\npolicy = static\ninterval = 100ms\nspeed = bandwidth\nseed = 9\n"
 		     "[service search]\ntarget = p95 < 25ms\ncores = 2..6\nservice_time = 1.5ms\n"
 		     "distribution = exponential\ncv = 2\nqueue = per-thread\nmax_load = 2e3\nmemory_part = 0.25\n"
+		     "batch = 8\ndisk = 4 2ms\nnetwork = 100us 5us\n"
 		     "sigma = 0.5\nbandwidth = 3\nprofile = at 0s 7%; ramp 10s 100%\n[batch index]\n[batch other]\n");
 	assert_int_equal(sc.nr_cores, 16);
 	assert_int_equal(sc.cores_per_l3, 8);
@@ -71,6 +72,11 @@ static void every_key_is_read(void **state)
 	assert_int_equal(sc.services[0].model.station.service_ns, 1500000);
 	assert_int_equal(sc.services[0].model.station.shape, DRAW_EXPONENTIAL);
 	assert_int_equal(sc.services[0].model.station.queue, STATION_PER_THREAD);
+	assert_int_equal(sc.services[0].model.station.batch, 8);
+	assert_int_equal(sc.services[0].model.station.nr_disks, 4);
+	assert_int_equal(sc.services[0].model.station.disk_ns, 2000000);
+	assert_int_equal(sc.services[0].model.station.network_delay_ns, 100000);
+	assert_int_equal(sc.services[0].model.station.network_ns, 5000);
 	assert_true(sc.services[0].model.station.cv == 2 && sc.services[0].model.station.max_load == 2000);
 	assert_true(sc.services[0].model.memory_part == 0.25 && sc.services[0].model.sigma == 0.5);
 	assert_true(sc.services[0].model.bandwidth_gbs == 3);
@@ -147,8 +153,15 @@ static void mistakes_are_named_with_their_place(void **state)
 	assert_refused(PLANT SERVICE "cv = 1x\n", "8: cv", "not a number");
 	assert_refused(PLANT SERVICE "cv = nan\n", "8: cv", "not a number");
 	assert_refused(PLANT SERVICE "memory_part = 1.5\n", "8: memory_part", "out of range");
-	assert_refused(PLANT SERVICE "queue = lifo\n", "8: queue", "shared|per-thread");
+	assert_refused(PLANT SERVICE "queue = lifo\n", "8: queue", "shared|per-thread|processor-sharing");
 	assert_refused(PLANT SERVICE "distribution = normal\n", "8: distribution", "lognormal|exponential");
+	assert_refused(PLANT SERVICE "batch = 0\n", "8: batch", "range");
+	assert_refused(PLANT SERVICE "disk = 16\n", "8: disk", "16 55ms");
+	assert_refused(PLANT SERVICE "disk = 0 5ms\n", "8: disk", "16 55ms");
+	assert_refused(PLANT SERVICE "disk = 16 55\n", "8: disk", "unit missing");
+	assert_refused(PLANT SERVICE "network = 5\n", "8: network", "unit missing");
+	assert_refused(PLANT SERVICE "network = 5us 6\n", "8: network", "unit missing");
+	assert_refused(PLANT SERVICE "network = 5us 6us 7us\n", "8: network", "");
 	assert_refused(PLANT SERVICE, "4: profile", "missing in [service a]");
 	assert_refused(PLANT SERVICE "profile = at 0s 7%\n [service b]\n", "9: profile", "unknown directive");
 	assert_refused(PLANT SERVICE "profile = at 0s 7%\n\n  ramp 10s\n", "10: profile", "number is missing");
@@ -173,6 +186,12 @@ static void a_service_like_a_published_one_takes_what_it_does_not_say(void **sta
 	assert_int_equal(sc.services[0].model.station.target_ns, 30000000);
 	assert_int_equal(sc.services[0].model.station.percentile_permille, 950);
 	assert_int_equal(sc.services[0].model.station.service_ns, 2800000);
+	assert_loads(PLANT "[service a]\ndisk = 2 1ms\nnetwork = 1ms\nbatch = 3\nlike = mongodb\nprofile = at 0s 7%\n");
+	assert_int_equal(sc.services[0].model.station.nr_disks, 2);
+	assert_int_equal(sc.services[0].model.station.disk_ns, 1000000);
+	assert_int_equal(sc.services[0].model.station.network_delay_ns, 1000000);
+	assert_int_equal(sc.services[0].model.station.batch, 3);
+	assert_int_equal(sc.services[0].model.station.service_ns, 290000);
 	assert_refused(PLANT "[service a]\nlike = redis\n", "5: like", "memcached, xapian");
 	assert_refused(PLANT "[service a]\nlike = moses\nlike = moses\n", "6: like", "first on line 5");
 	assert_refused(PLANT "[service a]\nlike = moses\n", "4: profile", "missing in [service a]");
