@@ -69,6 +69,7 @@ program_o = $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/$(1)/*.c experime
 unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 bpf_tests  := $(patsubst tests/bpf/%.c,$(BUILD)/tests/%,$(wildcard tests/bpf/*.c))
 cost_programs := $(patsubst experiments/cost/%.c,$(BUILD)/cost/%,$(wildcard experiments/cost/*.c))
+studies    := $(patsubst %,$(BUILD)/%,mixes emu fig8)
 fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
@@ -179,12 +180,12 @@ wraps = $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's/^ \* wrap: //p' $(1))
 $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
+	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(filter %.o,$^) $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
 $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
-tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle $(BUILD)/mixes $(BUILD)/predict
+tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle $(studies) $(BUILD)/predict
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
 cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
@@ -243,9 +244,17 @@ accuracy:
 	$(Q)BUILD=$(BUILD) experiments/accuracy/run
 
 # What policies are worth on the simulated machine, beside what nobody who steers can know.
-$(BUILD)/oracle $(BUILD)/mixes: $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
+study_o := $(patsubst %,$(BUILD)/experiments/policies/%.o,study trial valid memo)
+$(studies): $(study_o)
+$(BUILD)/oracle $(studies): $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
-	$(Q)$(LINK) $^ $(LDLIBS_PARTIES) -o $@
+	$(Q)$(LINK) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_PARTIES) -o $@
+$(BUILD)/tests/test_random_plants: $(patsubst %,$(BUILD)/experiments/policies/%.o,valid memo)
+# What is known to be valid stays so until one of these changes.
+valid_src := $(wildcard experiments/plant/*.[ch]) experiments/policies/valid.c experiments/policies/valid.h \
+	controller/judge.c policies/rng.c
+$(BUILD)/experiments/policies/study.o: CPPFLAGS += -DVALID_SOURCES='"$(shell cat $(valid_src) | cksum | cut -d" " -f1)"'
+$(BUILD)/experiments/policies/study.o: $(valid_src)
 # How well the simulated queue describes real servers.
 $(BUILD)/predict: $(BUILD)/experiments/fit/predict.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))

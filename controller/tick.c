@@ -35,12 +35,15 @@ void tick_fini(struct tick *tick)
 	tick->policy_state = NULL;
 }
 
-/* Negative errno: the sensor gave nothing. */
+/*
+ * Negative errno: the sensor gave nothing.  What it reads next covers the time that it missed as well, so that its
+ * counts are too many for one window: that is not believed either.
+ */
 static int measure(struct tick *tick, uint64_t window_ns)
 {
 	struct tick_report *r = &tick->report;
 	int err = tick->sensor.read(tick->sensor.ctx, r->now_ns, r->samples, r->view.nr_services);
-	bool lost = err < 0 || !qos_window_is_near(window_ns, tick->config->interval_ns);
+	bool lost = err < 0 || tick->nr_lost > 0 || !qos_window_is_near(window_ns, tick->config->interval_ns);
 
 	if (err < 0)
 		memset(r->samples, 0, sizeof(r->samples));

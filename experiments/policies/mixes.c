@@ -1,260 +1,277 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * mixes.c - how fast policies find an allocation that lasts, and how long they stay in such: figure 10's question, on
- * seeded mixes at constant load.  Glue over the plant and the tick; it steers nothing itself.
+ * seeded mixes at constant load.  Glue over trials and V; it steers nothing itself.
  *
- *	mixes NR_SERVICES NR_MIXES POLICY...      a row per policy
- *
- * A mix is NR_SERVICES of the published services with loads on a grid of 10 %, such that 14 cores hold it with one to
- * spare and the even split at nominal speed does not.  An allocation is valid when, held for ever, at most 1 % of each service's
- * requests are late: played for 20 s or 20,000 requests, whichever is longer.  From the start,
- *	first ok    every window met its target once (what papers call convergence)
- *	valid       the allocation became valid and stayed so for 10 s; 60 when it never did
- *	in V        share of the time from 30 to 60 s in which it was valid
+ * A mix is so many of the published services with loads on a grid of 10 %, such that 14 cores hold it with one to spare
+ * and the even split at nominal speed does not.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "experiments/plant/plant.h"
-#include "experiments/plant/station.h"
-#include "tick.h"
+#include "experiments/plant/catalogue.h"
+#include "study.h"
 
-enum { NR_CORES = 14, NR_KNOWN = 5, MAX_TRIES = 100000, INTERVAL_MS = 500, RUN_MS = 60000, LATE_MS = 30000,
-       LASTING_MS = 10000, PLAY_REQUESTS = 20000, PLAY_SECONDS = 20, NR_STEPS = 32 };
+enum { MAX_TRIES = 1000000, GRID = 10, MAX_MIXES = 1000, NR_VALUES = 5 };
+static const uint64_t run_ns = 60000000000, late_ns = 30000000000, lasting_ns = 10000000000;
 
-/* The published services that compute; memcached ten times slower with a tenth of the load. */
-static const struct known {
-	const char *name, *text;
-	double max_load, cores; /* at full load, busy */
-} known[NR_KNOWN] = {
-	{ "memcached", "target = p99 < 6ms\nservice_time = 100us\ndistribution = exponential\nqueue = per-thread\n"
-		       "memory_part = 0.1\nsigma = 5\nbandwidth = 0.6\n", 128000, 12.8 },
-	{ "xapian", "target = p99 < 5ms\nservice_time = 954us\ncv = 0.3\nqueue = per-thread\nmemory_part = 0.2\n"
-		    "sigma = 0.5\nbandwidth = 0.01\n", 8000, 7.6 },
-	{ "nginx", "target = p99 < 10ms\nservice_time = 525us\ncv = 1\nqueue = per-thread\nmemory_part = 0.5\n"
-		   "sigma = 0.8\nbandwidth = 0.6\n", 18667, 9.8 },
-	{ "moses", "target = p99 < 15ms\nservice_time = 2.8ms\ncv = 0.3\nqueue = per-thread\nmemory_part = 0.3\n"
-		   "sigma = 1.2\nbandwidth = 26\n", 2800, 7.8 },
-	{ "sphinx", "target = p99 < 2.5s\nservice_time = 923ms\ncv = 0.15\nqueue = shared\nmemory_part = 0.2\n"
-		    "sigma = 0.9\nbandwidth = 3.1\n", 14, 12.9 },
-};
-
-struct mix {
-	struct plant *plant;
-	uint32_t nr;
-	double loads[POLICY_MAX_SERVICES];
-	signed char valid[NR_KNOWN][NR_CORES + 1][NR_STEPS]; /* 0: not played yet; 1 valid, -1 not */
-};
-
+/* Of one policy on one mix; what never came counts as the whole run. */
 struct score {
-	double first_ok_s, valid_s, in_v, moves;
+	double first_ok_s, valid_s, recover_s, in_v, moves_per_min;
 };
 
-static void die(const char *why)
+static const char details[] =
+	"A mix: distinct services, loads on a grid of 10 %, valid on 14 cores with at least one to spare, and not valid\n"
+	"with the even split at nominal speed.  From the start of 60 s at constant load:\n"
+	"  services      how many run together\n"
+	"  policy        or published-parties: what the paper's figure 10 shows\n"
+	"  mixes         how many\n"
+	"  first_ok_s    mean time until every window has met its target once (the paper's convergence)\n"
+	"  ok_worst_s    the worst of them\n"
+	"  valid_s       mean time until the allocation is valid and stays so for 10 s; never: 60\n"
+	"  valid_ci_s    half of the 95 % interval of that mean\n"
+	"  valid_worst_s the worst of them\n"
+	"  never         number of mixes in which that never came\n"
+	"  recover_s     mean end of the last violated judged window; recover_worst_s: the worst\n"
+	"  in_v          share of the time from 30 to 60 s in which the allocation was valid\n"
+	"  in_v_ci       half of its 95 % interval\n"
+	"  moves_per_min changes of the allocation in that time\n"
+	"  never_mixes   which mixes those were: number and loads\n";
+
+static struct study study = {
+	.program = "mixes", .purpose = "Times until policies reach a lasting valid allocation, on seeded mixes (figure 10)",
+	.size_name = "mixes", .size_help = "mixes per number of services", .size = 50, .size_max = MAX_MIXES,
+	.details = details, .seed = 1,
+};
+
+/* --- mixes ------------------------------------------------------------------------------------------------------ */
+
+/* Cores that a service needs under a load on the grid at the highest speed and undisturbed: with neighbours, no fewer. */
+static uint32_t needs_alone(uint32_t service, uint32_t load)
 {
-	fprintf(stderr, "mixes: %s\n", why);
+	static uint32_t known[TRIAL_MAX_SERVICES][GRID + 1];
+	struct mix mix = { .nr = 1, .services = { service }, .loads = { (double)load / GRID } };
+	struct valid *valid;
+
+	if (!known[service][load]) {
+		valid = study_valid(&study, &mix);
+		valid_set_loads(valid, mix.loads);
+		known[service][load] = valid_fewest(valid, 0, valid_ladder(valid)->nr_steps - 1);
+		valid_close(valid);
+	}
+	return known[service][load];
+}
+
+/* Whether it is worth a look: all that is known without playing it. */
+static bool draw_loads(struct rng *dice, struct mix *mix)
+{
+	uint32_t needed = 0;
+
+	for (uint32_t i = 0; i < mix->nr; i++) {
+		uint32_t load = (uint32_t)(1 + rng_below(dice, GRID));
+
+		mix->loads[i] = (double)load / GRID;
+		needed += needs_alone(mix->services[i], load);
+	}
+	return needed < TRIAL_CORES;
+}
+
+static bool is_wanted(struct valid *valid, const struct mix *mix)
+{
+	const struct speed_ladder *ladder = valid_ladder(valid);
+	bool split_holds = true;
+
+	valid_set_loads(valid, mix->loads);
+	if (valid_fewest_all(valid, ladder->nr_steps - 1) >= TRIAL_CORES)
+		return false;
+	for (uint32_t i = 0; i < mix->nr && split_holds; i++) {
+		uint32_t even = TRIAL_CORES / mix->nr + (i < TRIAL_CORES % mix->nr);
+
+		split_holds = valid_fewest(valid, i, ladder->nominal) <= even;
+	}
+	return !split_holds;
+}
+
+/* The same for every policy; V of it, with its loads set, is the caller's to close. */
+static struct valid *draw_mix(uint32_t nr, uint32_t number, struct mix *mix, uint64_t *ret_seed)
+{
+	struct rng dice;
+
+	rng_seed(&dice, (study.seed * TRIAL_MAX_SERVICES + nr) * MAX_MIXES + number);
+	*ret_seed = rng_next(&dice);
+	for (int try = 0; try < MAX_TRIES; try++) {
+		struct valid *valid;
+
+		study_draw_services(&dice, nr, mix);
+		if (!draw_loads(&dice, mix))
+			continue;
+		valid = study_valid(&study, mix);
+		if (is_wanted(valid, mix))
+			return valid;
+		valid_close(valid);
+	}
+	fprintf(stderr, "mixes: no mix of %u services was found\n", nr);
 	exit(1);
 }
 
-static bool play(const struct mix *m, uint32_t service, uint32_t cores, uint32_t speed, double rate)
+/* --- runs ------------------------------------------------------------------------------------------------------- */
+
+struct run {
+	struct valid *valid;
+	struct score score;
+	uint64_t valid_since_ns; /* UINT64_MAX: it is not */
+	uint64_t violated_ns[TRIAL_MAX_SERVICES];
+};
+
+static bool is_valid(struct valid *valid, const struct tick *tick)
 {
-	uint64_t span_ns = (uint64_t)(PLAY_REQUESTS / rate * 1e9), least_ns = PLAY_SECONDS * UINT64_C(1000000000);
-	struct station *station;
-	struct sample sample;
-
-	if (plant_open_alone(m->plant, service, m->loads, cores, speed, &station))
-		die("not enough memory");
-	if (span_ns < least_ns)
-		span_ns = least_ns;
-	station_advance(station, span_ns);
-	station_read(station, STATION_KERNEL, span_ns, &sample);
-	station_close(station);
-	return (sample.nr_late + sample.nr_over_target + sample.nr_listen_drops) * 100 <=
-	       sample.nr_completed + sample.nr_over_target + sample.nr_listen_drops;
-}
-
-static bool service_valid(struct mix *m, const double *rates, uint32_t service, uint32_t cores, uint32_t speed)
-{
-	signed char *valid;
-
-	if (!cores || cores > NR_CORES)
-		return false;
-	valid = &m->valid[service][cores][speed];
-	if (!*valid)
-		*valid = play(m, service, cores, speed, rates[service]) ? 1 : -1;
-	return *valid > 0;
-}
-
-static bool all_valid(struct mix *m, const double *rates, const struct policy_decision *d)
-{
-	for (uint32_t i = 0; i < m->nr; i++)
-		if (!service_valid(m, rates, i, d->shares[i].cores, d->shares[i].speed))
+	for (uint32_t i = 0; i < tick->config->nr_services; i++)
+		if (allocation_count(&tick->allocation, (int)i) < valid_fewest(valid, i, tick->allocation.speed[i]))
 			return false;
 	return true;
 }
 
-/* Held at boost with a core to spare, but not by the even split at nominal speed. */
-static bool is_wanted(struct mix *m, const double *rates)
+static bool all_met(const struct tick *tick)
 {
-	const struct speed_ladder *ladder = plant_ladder(m->plant);
-	uint32_t sum = 0;
-	bool split_holds = true;
-
-	for (uint32_t i = 0; i < m->nr; i++) {
-		uint32_t cores = 1, even = NR_CORES / m->nr + (i < NR_CORES % m->nr);
-
-		while (cores <= NR_CORES && !service_valid(m, rates, i, cores, ladder->nr_steps - 1))
-			cores++;
-		sum += cores;
-		split_holds = split_holds && service_valid(m, rates, i, even, ladder->nominal);
-	}
-	return sum < NR_CORES && !split_holds;
-}
-
-static void open_mix(struct mix *m, const uint32_t *chosen)
-{
-	int fd = memfd_create("mix", MFD_CLOEXEC);
-	char path[32], error[512];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	file = fd < 0 ? NULL : fopen(path, "we");
-	if (!file)
-		die("no file for the mix");
-	fprintf(file, "[plant]\ncores = %d\nduration = 60s\n[controller]\ninterval = %dms\n", NR_CORES, INTERVAL_MS);
-	for (uint32_t i = 0; i < m->nr; i++)
-		fprintf(file, "[service %s]\n%smax_load = %.0f\nprofile = at 0s %.0f%%\n", known[chosen[i]].name,
-			known[chosen[i]].text, known[chosen[i]].max_load, m->loads[i] * 100);
-	fclose(file);
-	if (plant_open(&m->plant, path, 0, error, sizeof(error)))
-		die(error);
-	close(fd);
-}
-
-/* Draws until a mix is wanted; the plant is open then. */
-static void draw_mix(struct mix *m, uint32_t nr, struct rng *dice, uint32_t *chosen, double *rates)
-{
-	for (int try = 0; try < MAX_TRIES; try++) {
-		double busy = 0;
-
-		*m = (struct mix){ .nr = nr };
-		for (uint32_t i = 0; i < nr; i++) {
-			bool again = false;
-
-			chosen[i] = (uint32_t)rng_below(dice, NR_KNOWN);
-			for (uint32_t j = 0; j < i; j++)
-				again |= chosen[j] == chosen[i];
-			if (again) {
-				i--;
-				continue;
-			}
-			m->loads[i] = (double)(1 + rng_below(dice, 10)) / 10;
-			rates[i] = m->loads[i] * known[chosen[i]].max_load;
-			busy += m->loads[i] * known[chosen[i]].cores;
-		}
-		if (busy > NR_CORES) /* no need to play it */
-			continue;
-		open_mix(m, chosen);
-		if (is_wanted(m, rates))
-			return;
-		plant_close(m->plant);
-	}
-	die("no such mix was found");
-}
-
-static bool all_met(const struct tick_report *r)
-{
-	for (uint32_t i = 0; i < r->view.nr_services; i++)
-		if (!r->view.services[i].nr_completed || r->slack_permille[i] < 0)
+	for (uint32_t i = 0; i < tick->config->nr_services; i++)
+		if (!tick->report.view.services[i].nr_completed || tick->report.slack_permille[i] < 0)
 			return false;
 	return true;
 }
 
-static struct score run(struct mix *m, const double *rates, const uint32_t *chosen, const struct policy_ops *policy)
+static bool run_tick(void *ctx, const struct tick *tick, uint64_t now_ns)
 {
-	struct mix fresh = { .nr = m->nr };
-	struct score score = { .first_ok_s = -1, .valid_s = -1 };
-	struct tick tick = { .policy = policy, .steer = true };
-	int valid_since_ms = -1;
+	struct run *r = ctx;
+	uint64_t interval_ns = tick->config->interval_ns;
+	double now_s = (double)now_ns / 1e9, late_s = (double)(run_ns - late_ns) / 1e9;
+	bool valid = is_valid(r->valid, tick);
 
-	memcpy(fresh.loads, m->loads, sizeof(fresh.loads));
-	open_mix(&fresh, chosen);
-	tick.config = plant_config(fresh.plant);
-	tick.topology = plant_topology(fresh.plant);
-	tick.ladder = plant_ladder(fresh.plant);
-	tick.sensor = plant_sensor(fresh.plant);
-	tick.actuator = plant_actuator(fresh.plant);
-	if (tick_init(&tick, 0))
-		die("not enough memory");
-	for (int ms = 0; ms < RUN_MS; ms += INTERVAL_MS) {
-		bool valid;
+	if (now_ns && r->score.first_ok_s < 0 && all_met(tick))
+		r->score.first_ok_s = now_s;
+	if (!valid)
+		r->valid_since_ns = UINT64_MAX;
+	else if (r->valid_since_ns == UINT64_MAX)
+		r->valid_since_ns = now_ns;
+	if (valid && r->score.valid_s < 0 && now_ns - r->valid_since_ns >= lasting_ns)
+		r->score.valid_s = (double)r->valid_since_ns / 1e9;
+	for (uint32_t i = 0; i < tick->config->nr_services; i++) {
+		if (tick->totals.judges[i].violated_ns > r->violated_ns[i])
+			r->score.recover_s = now_s;
+		r->violated_ns[i] = tick->totals.judges[i].violated_ns;
+	}
+	if (now_ns >= late_ns && now_ns < run_ns) { /* what this tick decided is in force until the next */
+		r->score.in_v += valid ? (double)interval_ns / 1e9 / late_s : 0;
+		r->score.moves_per_min += tick->report.decision.direction != POLICY_HOLD ? 60 / late_s : 0;
+	}
+	return true;
+}
 
-		plant_advance(fresh.plant, (uint64_t)ms * 1000000);
-		if (tick_step(&tick, (uint64_t)ms * 1000000, ms ? INTERVAL_MS * UINT64_C(1000000) : 0))
-			die("the tick failed");
-		valid = all_valid(m, rates, &tick.report.decision);
-		if (ms && score.first_ok_s < 0 && all_met(&tick.report))
-			score.first_ok_s = ms / 1000.0;
-		valid_since_ms = !valid ? -1 : valid_since_ms < 0 ? ms : valid_since_ms;
-		if (valid && score.valid_s < 0 && ms - valid_since_ms >= LASTING_MS)
-			score.valid_s = valid_since_ms / 1000.0;
-		if (ms >= LATE_MS) {
-			score.in_v += valid ? (double)INTERVAL_MS / (RUN_MS - LATE_MS) : 0;
-			score.moves += tick.report.decision.direction != POLICY_HOLD ? 60000.0 / (RUN_MS - LATE_MS) : 0;
+static struct score play(struct valid *valid, const struct mix *mix, const char *policy, uint64_t seed)
+{
+	struct run run = { .valid = valid, .score = { -1, -1, 0, 0, 0 }, .valid_since_ns = UINT64_MAX };
+
+	trial_play(mix, policy, seed, run_ns, run_tick, &run);
+	if (run.score.first_ok_s < 0)
+		run.score.first_ok_s = (double)run_ns / 1e9;
+	if (run.score.valid_s < 0)
+		run.score.valid_s = (double)run_ns / 1e9;
+	return run.score;
+}
+
+static struct score score_of(struct valid *valid, const struct mix *mix, const char *policy, uint64_t seed)
+{
+	uint64_t key = study_key(mix, policy, seed);
+	const char *known = memo_get(study.results, key);
+	char text[MEMO_TEXT_SIZE];
+	struct score s;
+
+	if (known && sscanf(known, "%lf %lf %lf %lf %lf", &s.first_ok_s, &s.valid_s, &s.recover_s, &s.in_v,
+			    &s.moves_per_min) == NR_VALUES)
+		return s;
+	s = play(valid, mix, policy, seed);
+	snprintf(text, sizeof(text), "%.1f %.1f %.1f %.4f %.1f", s.first_ok_s, s.valid_s, s.recover_s, s.in_v,
+		 s.moves_per_min);
+	study_keep(&study, key, text);
+	return s;
+}
+
+static void one_mix(void *ctx, uint32_t i)
+{
+	struct mix mix;
+	uint64_t seed;
+	struct valid *valid = draw_mix(study.sizes[i / study.size], (uint32_t)(i % study.size), &mix, &seed);
+
+	(void)ctx;
+	for (uint32_t p = 0; p < study.nr_policies; p++)
+		score_of(valid, &mix, study.policies[p], seed);
+	valid_close(valid);
+}
+
+/* --- the table -------------------------------------------------------------------------------------------------- */
+
+/* Read off the paper's figure 10, by number of services. */
+static const struct published {
+	uint32_t nr;
+	double mean_s, worst_s;
+} published[] = { { 2, 7, 41 }, { 3, 10, 45 }, { 4, 14, 51 }, { 5, 19, 57 }, { 6, 25, 60 } };
+
+static void print_published(uint32_t nr)
+{
+	for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
+		if (published[i].nr == nr)
+			printf("%u\tpublished-parties\t-\t%.1f\t%.1f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n", nr,
+			       published[i].mean_s, published[i].worst_s);
+}
+
+static void print_mix(const struct mix *mix, uint32_t number, bool first)
+{
+	printf("%s%u:", first ? "" : " ", number);
+	for (uint32_t i = 0; i < mix->nr; i++)
+		printf("%s%s=%.0f", i ? "," : "", catalogue_at(mix->services[i])->name, mix->loads[i] * 100);
+}
+
+static void print_policy(uint32_t nr, const char *policy)
+{
+	struct study_mean ok = { 0 }, lasting = { 0 }, recover = { 0 }, in_v = { 0 }, moves = { 0 };
+	struct mix never[MAX_MIXES];
+	uint32_t numbers[MAX_MIXES], nr_never = 0;
+
+	for (uint32_t i = 0; i < study.size; i++) {
+		struct mix mix;
+		uint64_t seed;
+		struct valid *valid = draw_mix(nr, i, &mix, &seed);
+		struct score s = score_of(valid, &mix, policy, seed);
+
+		valid_close(valid);
+		study_add(&ok, s.first_ok_s);
+		study_add(&lasting, s.valid_s);
+		study_add(&recover, s.recover_s);
+		study_add(&in_v, s.in_v);
+		study_add(&moves, s.moves_per_min);
+		if (s.valid_s >= (double)run_ns / 1e9) {
+			numbers[nr_never] = i;
+			never[nr_never++] = mix;
 		}
 	}
-	if (score.first_ok_s < 0)
-		score.first_ok_s = RUN_MS / 1000.0;
-	if (score.valid_s < 0)
-		score.valid_s = RUN_MS / 1000.0;
-	tick_fini(&tick);
-	plant_close(fresh.plant);
-	return score;
+	printf("%u\t%s\t%u\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%u\t%.1f\t%.1f\t%.3f\t%.3f\t%.1f\t", nr, policy, ok.nr,
+	       study_mean(&ok), ok.most, study_mean(&lasting), study_ci(&lasting), lasting.most, nr_never,
+	       study_mean(&recover), recover.most, study_mean(&in_v), study_ci(&in_v), study_mean(&moves));
+	for (uint32_t i = 0; i < nr_never; i++)
+		print_mix(&never[i], numbers[i], i == 0);
+	printf(nr_never ? "\n" : "-\n");
 }
 
 int main(int argc, char **argv)
 {
-	struct score sums[16] = { 0 }, worst[16] = { 0 };
-	uint32_t nr, nr_mixes, chosen[NR_KNOWN];
-	double rates[NR_KNOWN];
-	struct rng dice;
-	struct mix m;
-
-	nr = argc > 1 ? (uint32_t)atoi(argv[1]) : 0;
-	nr_mixes = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
-	if (argc < 4 || argc > 19 || nr < 1 || nr > NR_KNOWN || !nr_mixes) {
-		fprintf(stderr, "usage: mixes NR_SERVICES (1 to %d) NR_MIXES POLICY...\n", NR_KNOWN);
-		return 2;
+	study_open(&study, argc, argv);
+	study_work(&study, (uint32_t)study.size * study.nr_sizes, one_mix, NULL);
+	printf("services\tpolicy\tmixes\tfirst_ok_s\tok_worst_s\tvalid_s\tvalid_ci_s\tvalid_worst_s\tnever\trecover_s\t"
+	       "recover_worst_s\tin_v\tin_v_ci\tmoves_per_min\tnever_mixes\n");
+	for (uint32_t i = 0; i < study.nr_sizes; i++) {
+		for (uint32_t p = 0; p < study.nr_policies; p++)
+			print_policy(study.sizes[i], study.policies[p]);
+		print_published(study.sizes[i]);
 	}
-	for (int p = 3; p < argc; p++)
-		if (!policy_find(argv[p])) {
-			fprintf(stderr, "mixes: unknown policy %s\n", argv[p]);
-			return 2;
-		}
-	rng_seed(&dice, nr);
-	for (uint32_t i = 0; i < nr_mixes; i++) {
-		fprintf(stderr, "\rmix %u of %u ", i + 1, nr_mixes);
-		draw_mix(&m, nr, &dice, chosen, rates);
-		for (int p = 3; p < argc; p++) {
-			struct score s = run(&m, rates, chosen, policy_find(argv[p]));
-
-			sums[p - 3].first_ok_s += s.first_ok_s / nr_mixes;
-			sums[p - 3].valid_s += s.valid_s / nr_mixes;
-			sums[p - 3].in_v += s.in_v / nr_mixes;
-			sums[p - 3].moves += s.moves / nr_mixes;
-			if (s.valid_s > worst[p - 3].valid_s)
-				worst[p - 3].valid_s = s.valid_s;
-		}
-		plant_close(m.plant);
-	}
-	fprintf(stderr, "\r%30s\r", "");
-	for (int p = 3; p < argc; p++)
-		printf("%u services  %-14s  first ok %4.1f s  valid %4.1f s (worst %2.0f)  in V %.2f  %4.1f moves/min\n",
-		       nr, argv[p], sums[p - 3].first_ok_s, sums[p - 3].valid_s, worst[p - 3].valid_s, sums[p - 3].in_v,
-		       sums[p - 3].moves);
-	return 0;
+	study_close(&study);
+	return fflush(stdout) ? 1 : 0;
 }

@@ -62,7 +62,7 @@ static bool play(const struct oracle *o, const struct level *l, uint32_t cores, 
 	for (uint64_t now_ns = interval_ns; now_ns <= PLAY_SECONDS * UINT64_C(1000000000) && !judge->violated_ns;
 	     now_ns += interval_ns) {
 		station_advance(station, now_ns);
-		station_read(station, STATION_KERNEL, interval_ns, &sample);
+		station_read(station, interval_ns, &sample);
 		view.services[0].cpu_ns = sample.cpu_ns;
 		if (now_ns > WARM_UP_NS)
 			totals_add(&totals, &alone, plant_ladder(o->plant), &view, &sample, true);

@@ -156,6 +156,20 @@ static void one_good_window_forgives_a_lost_signal(void **state)
 	assert_int_equal(run.tick.nr_lost, 1);
 }
 
+static void the_window_after_a_failed_read_covers_more_and_is_not_believed(void **state)
+{
+	(void)state;
+	step(0);
+	run.read_error = -EIO;
+	step(1);
+	run.read_error = 0;
+	step(2);
+	assert_int_equal(run.tick.report.view.services[0].signal, POLICY_LOST);
+	assert_int_equal(run.tick.report.samples[0].signal, POLICY_LOST);
+	step(3);
+	assert_int_equal(run.tick.report.view.services[0].signal, POLICY_FRESH);
+}
+
 static void an_actuator_that_always_fails_ends_the_run(void **state)
 {
 	int err = 0;
@@ -260,6 +274,7 @@ int main(void)
 		TEST(observing_decides_and_applies_nothing),
 		TEST(a_lost_signal_is_seen_as_lost_and_ends_the_run_when_it_stays),
 		TEST(one_good_window_forgives_a_lost_signal),
+		TEST(the_window_after_a_failed_read_covers_more_and_is_not_believed),
 		TEST(an_actuator_that_always_fails_ends_the_run),
 		TEST(a_window_far_from_its_length_is_discarded),
 		TEST(cores_never_overlap_and_never_vanish_whatever_is_decided),

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fig8.c - memcached, xapian and nginx on one machine, cell by cell: for each pair of loads of xapian and nginx the highest
+ * load of memcached that holds: figure 8's question.  Glue over trials and V; it steers nothing itself.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "experiments/plant/catalogue.h"
+#include "study.h"
+
+enum { GRID = 10, NR_SERVICES = 3, MEANS = 0 };
+static const char *const services[NR_SERVICES] = { "memcached", "xapian", "nginx" };
+
+static const char details[] =
+	"A cell: loads of xapian and nginx in percent of their maxima, and the highest load of memcached that holds beside\n"
+	"them, all on the grid.  It holds when at most 1 % of every service's requests are late in the 60 s after 30 s of\n"
+	"warm-up.  The oracle is the best fixed allocation of 14 cores; a policy's search begins at its load.\n"
+	"  policy     or oracle\n"
+	"  xapian, nginx, memcached   percent; memcached is -1 where the two do not hold even without it\n"
+	"With --means a row per policy, over the cells in which the oracle holds the two:\n"
+	"  policy     or oracle; or published-parties, published-oracle: averages of the paper's figure 8\n"
+	"  cells      how many\n"
+	"  memcached  mean load of memcached; a cell that does not hold counts 0\n"
+	"  emu        mean total load; where the two do not hold it is 0\n"
+	"  ratio      emu / the oracle's;  ratio_ci: half of the 95 % interval of the ratio's mean over cells\n";
+
+static struct study study = {
+	.program = "fig8", .purpose = "Load of memcached that policies hold beside xapian and nginx (figure 8)",
+	.size_name = "grid", .size_help = "steps from 0 to 100 % load", .size = GRID, .size_max = 2 * GRID,
+	.own_services = true, .details = details, .seed = 1,
+	.flags = { [MEANS] = { "means", "a row per policy instead of its cells" } },
+};
+
+struct cell {
+	struct mix mix;
+	const char *policy;
+	struct valid *valid;
+};
+
+static double load_of(uint64_t step)
+{
+	return (double)step / (double)study.size;
+}
+
+/* Loads of xapian and nginx from the first step to full. */
+static struct cell cell_of(uint32_t i)
+{
+	struct cell c = { .mix = { .nr = NR_SERVICES } };
+
+	for (uint32_t s = 0; s < NR_SERVICES; s++)
+		c.mix.services[s] = trial_find(services[s]);
+	c.mix.loads[1] = load_of(1 + i / study.size);
+	c.mix.loads[2] = load_of(1 + i % study.size);
+	return c;
+}
+
+static bool oracle_holds(void *ctx, uint32_t step)
+{
+	struct cell *c = ctx;
+
+	c->mix.loads[0] = load_of(step);
+	valid_set_loads(c->valid, c->mix.loads);
+	return valid_fewest_all(c->valid, valid_ladder(c->valid)->nr_steps - 1) <= valid_nr_cores(c->valid);
+}
+
+static bool policy_holds(void *ctx, uint32_t step)
+{
+	struct cell *c = ctx;
+
+	c->mix.loads[0] = load_of(step);
+	return study_holds(&study, &c->mix, c->policy, study.seed);
+}
+
+/* Steps of memcached's load, or -1. */
+static int highest(struct cell *c, bool (*holds)(void *ctx, uint32_t step), uint32_t guess)
+{
+	uint32_t steps = study_highest(holds, c, guess, (uint32_t)study.size);
+
+	return steps || holds(c, 0) ? (int)steps : -1;
+}
+
+static int ask_oracle(struct cell *c)
+{
+	int steps;
+
+	c->valid = study_valid(&study, &c->mix);
+	steps = highest(c, oracle_holds, (uint32_t)study.size / 2);
+	valid_close(c->valid);
+	return steps;
+}
+
+/* Where the oracle does not hold the two, nobody does. */
+static int ask_policy(struct cell *c, const char *policy, int oracle)
+{
+	c->policy = policy;
+	return oracle < 0 ? -1 : highest(c, policy_holds, (uint32_t)oracle);
+}
+
+static void one_cell(void *ctx, uint32_t i)
+{
+	struct cell c = cell_of(i);
+	int oracle = ask_oracle(&c);
+
+	(void)ctx;
+	for (uint32_t p = 0; p < study.nr_policies; p++)
+		ask_policy(&c, study.policies[p], oracle);
+}
+
+/* `policy` NULL: the oracle. */
+static void print_policy(const char *policy)
+{
+	struct study_mean memcached = { 0 }, emu = { 0 }, best = { 0 }, ratio = { 0 };
+	const char *name = policy ? policy : "oracle";
+
+	for (uint32_t i = 0; i < study.size * study.size; i++) {
+		struct cell c = cell_of(i);
+		int oracle = ask_oracle(&c), steps = policy ? ask_policy(&c, policy, oracle) : oracle;
+		double two = c.mix.loads[1] + c.mix.loads[2], total = steps < 0 ? 0 : two + load_of((uint64_t)steps);
+
+		if (!study.flags[MEANS].given)
+			printf("%s\t%.0f\t%.0f\t%.0f\n", name, c.mix.loads[1] * 100, c.mix.loads[2] * 100,
+			       steps < 0 ? -1 : load_of((uint64_t)steps) * 100);
+		if (oracle < 0)
+			continue;
+		study_add(&memcached, load_of(steps < 0 ? 0 : (uint64_t)steps));
+		study_add(&emu, total);
+		study_add(&best, two + load_of((uint64_t)oracle));
+		study_add(&ratio, total / (two + load_of((uint64_t)oracle)));
+	}
+	if (study.flags[MEANS].given)
+		printf("%s\t%u\t%.1f\t%.1f\t%.3f\t%.3f\n", name, emu.nr, study_mean(&memcached) * 100,
+		       study_mean(&emu) * 100, study_mean(&emu) / study_mean(&best), study_ci(&ratio));
+}
+
+int main(int argc, char **argv)
+{
+	study_open(&study, argc, argv);
+	study_work(&study, (uint32_t)(study.size * study.size), one_cell, NULL);
+	printf(study.flags[MEANS].given ? "policy\tcells\tmemcached\temu\tratio\tratio_ci\n" :
+	       "policy\txapian\tnginx\tmemcached\n");
+	print_policy(NULL);
+	for (uint32_t p = 0; p < study.nr_policies; p++)
+		print_policy(study.policies[p]);
+	if (study.flags[MEANS].given)
+		printf("published-oracle\t-\t91.6\t-\t-\t-\npublished-parties\t-\t88.4\t-\t0.965\t-\n");
+	study_close(&study);
+	return fflush(stdout) ? 1 : 0;
+}
