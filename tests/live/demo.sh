@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 180
 # The short form of `make demo` on real services: search gains cores or speed while its load rises and gives them back when
-# it falls, the figure is drawn, and nothing is left behind.
+# it falls, the figure is drawn, its record replays, and nothing is left behind.
 set -uo pipefail
 . tests/lib.sh
 
@@ -36,6 +36,18 @@ END
 tap_is "$(sed -n 1p "$scratch/capacity")" up 'search gains capacity while its load rises'
 tap_is "$(sed -n 2p "$scratch/capacity")" down 'search gives capacity back when its load falls'
 tap_note "$(sed -n 3p "$scratch/capacity")"
+
+# What was decided on live services follows from the record alone; where another policy decides otherwise is named.
+replay() {
+	"$BUILD/parties" replay "$BUILD/demo/record.jsonl" "$@" >"$scratch/replay" 2>&1
+	tap_is $? "$status" "replay${*:+ $*}: exit status"
+	grep -q "$pattern" "$scratch/replay"
+	tap_ok $? "replay${*:+ $*}: '$pattern'"
+	tap_note "$(head -n 3 "$scratch/replay" | cut -c1-300)"
+}
+status=0 pattern=': [0-9]* decisions, all as recorded$' replay
+status=1 pattern=':[0-9]*: first difference: tick [0-9]*, [0-9.]* s, service [a-z]*$' replay --policy static
+
 for kind in svg png; do
 	[ -s "$BUILD/demo/fig11.$kind" ]
 	tap_ok $? "a figure is drawn as $kind"
