@@ -56,7 +56,8 @@ ebee_o   := $(call obj,metrics/*.c)
 policy_o := $(call obj,policies/*.c)
 main_o   := $(BUILD)/controller/main.o
 control_o := $(filter-out $(main_o),$(call obj,controller/*.c))
-plant_o  := $(call obj,experiments/plant/*.c experiments/oracle/*.c experiments/common/profile.c)
+plant_o  := $(call obj,experiments/plant/*.c experiments/oracle/*.c experiments/common/profile.c) \
+	$(patsubst %,$(BUILD)/experiments/policies/%.o,valid memo tally)
 
 # Programs of experiments/: every folder with a main.c; what each links beside its own objects.
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
@@ -244,7 +245,7 @@ accuracy:
 	$(Q)BUILD=$(BUILD) experiments/accuracy/run
 
 # What policies are worth on the simulated machine, beside what nobody who steers can know.
-study_o := $(patsubst %,$(BUILD)/experiments/policies/%.o,study trial valid memo)
+study_o := $(patsubst %,$(BUILD)/experiments/policies/%.o,study trial)
 $(studies): $(study_o)
 $(BUILD)/oracle $(studies): $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))

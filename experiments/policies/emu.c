@@ -92,7 +92,7 @@ static bool policy_holds(void *ctx, uint32_t percent)
 static void ask_oracle(struct direction *d)
 {
 	d->valid = study_valid(&study, &d->mix);
-	d->oracle = study_highest(oracle_holds, d, d->max / 2, d->max);
+	d->oracle = tally_highest(oracle_holds, d, d->max / 2, d->max);
 	valid_close(d->valid);
 	go_to(d, d->oracle);
 }
@@ -102,7 +102,7 @@ static uint32_t ask_policy(struct direction *d, const char *policy)
 	uint32_t emu;
 
 	d->policy = policy;
-	emu = study_highest(policy_holds, d, d->oracle, d->max);
+	emu = tally_highest(policy_holds, d, d->oracle, d->max);
 	go_to(d, emu);
 	return emu;
 }
@@ -155,7 +155,7 @@ static void print_list(void)
 /* `policy` NULL: the oracle. */
 static void print_policy(uint32_t nr, const char *policy)
 {
-	struct study_mean emu = { 0 }, ratio = { 0 }, shortfall = { 0 };
+	struct tally emu = { 0 }, ratio = { 0 }, shortfall = { 0 };
 
 	for (uint32_t number = 0; number < study.size; number++) {
 		struct direction d = draw(nr, number);
@@ -163,9 +163,9 @@ static void print_policy(uint32_t nr, const char *policy)
 
 		ask_oracle(&d);
 		reached = policy ? ask_policy(&d, policy) : d.oracle;
-		study_add(&emu, reached);
-		study_add(&ratio, reached / d.oracle);
-		study_add(&shortfall, 1 - reached / d.oracle);
+		tally_add(&emu, reached);
+		tally_add(&ratio, reached / d.oracle);
+		tally_add(&shortfall, 1 - reached / d.oracle);
 		if (study.flags[EACH].given) {
 			printf("%u\t%s\t", nr, policy ? policy : "oracle");
 			print_direction(number, &d, d.mix.loads);
@@ -174,7 +174,7 @@ static void print_policy(uint32_t nr, const char *policy)
 	}
 	if (!study.flags[EACH].given)
 		printf("%u\t%s\t%u\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\n", nr, policy ? policy : "oracle", emu.nr,
-		       study_mean(&emu), study_ci(&emu), study_mean(&ratio), study_ci(&ratio), study_deviation(&ratio),
+		       tally_mean(&emu), tally_ci(&emu), tally_mean(&ratio), tally_ci(&ratio), tally_deviation(&ratio),
 		       1 - shortfall.most);
 }
 

@@ -76,7 +76,7 @@ static bool policy_holds(void *ctx, uint32_t step)
 /* Steps of memcached's load, or -1. */
 static int highest(struct cell *c, bool (*holds)(void *ctx, uint32_t step), uint32_t guess)
 {
-	uint32_t steps = study_highest(holds, c, guess, (uint32_t)study.size);
+	uint32_t steps = tally_highest(holds, c, guess, (uint32_t)study.size);
 
 	return steps || holds(c, 0) ? (int)steps : -1;
 }
@@ -111,7 +111,7 @@ static void one_cell(void *ctx, uint32_t i)
 /* `policy` NULL: the oracle. */
 static void print_policy(const char *policy)
 {
-	struct study_mean memcached = { 0 }, emu = { 0 }, best = { 0 }, ratio = { 0 };
+	struct tally memcached = { 0 }, emu = { 0 }, best = { 0 }, ratio = { 0 };
 	const char *name = policy ? policy : "oracle";
 
 	for (uint32_t i = 0; i < study.size * study.size; i++) {
@@ -124,14 +124,14 @@ static void print_policy(const char *policy)
 			       steps < 0 ? -1 : load_of((uint64_t)steps) * 100);
 		if (oracle < 0)
 			continue;
-		study_add(&memcached, load_of(steps < 0 ? 0 : (uint64_t)steps));
-		study_add(&emu, total);
-		study_add(&best, two + load_of((uint64_t)oracle));
-		study_add(&ratio, total / (two + load_of((uint64_t)oracle)));
+		tally_add(&memcached, load_of(steps < 0 ? 0 : (uint64_t)steps));
+		tally_add(&emu, total);
+		tally_add(&best, two + load_of((uint64_t)oracle));
+		tally_add(&ratio, total / (two + load_of((uint64_t)oracle)));
 	}
 	if (study.flags[MEANS].given)
-		printf("%s\t%u\t%.1f\t%.1f\t%.3f\t%.3f\n", name, emu.nr, study_mean(&memcached) * 100,
-		       study_mean(&emu) * 100, study_mean(&emu) / study_mean(&best), study_ci(&ratio));
+		printf("%s\t%u\t%.1f\t%.1f\t%.3f\t%.3f\n", name, emu.nr, tally_mean(&memcached) * 100,
+		       tally_mean(&emu) * 100, tally_mean(&emu) / tally_mean(&best), tally_ci(&ratio));
 }
 
 int main(int argc, char **argv)

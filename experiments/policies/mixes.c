@@ -232,7 +232,7 @@ static void print_mix(const struct mix *mix, uint32_t number, bool first)
 
 static void print_policy(uint32_t nr, const char *policy)
 {
-	struct study_mean ok = { 0 }, lasting = { 0 }, recover = { 0 }, in_v = { 0 }, moves = { 0 };
+	struct tally ok = { 0 }, lasting = { 0 }, recover = { 0 }, in_v = { 0 }, moves = { 0 };
 	struct mix never[MAX_MIXES];
 	uint32_t numbers[MAX_MIXES], nr_never = 0;
 
@@ -243,19 +243,19 @@ static void print_policy(uint32_t nr, const char *policy)
 		struct score s = score_of(valid, &mix, policy, seed);
 
 		valid_close(valid);
-		study_add(&ok, s.first_ok_s);
-		study_add(&lasting, s.valid_s);
-		study_add(&recover, s.recover_s);
-		study_add(&in_v, s.in_v);
-		study_add(&moves, s.moves_per_min);
+		tally_add(&ok, s.first_ok_s);
+		tally_add(&lasting, s.valid_s);
+		tally_add(&recover, s.recover_s);
+		tally_add(&in_v, s.in_v);
+		tally_add(&moves, s.moves_per_min);
 		if (s.valid_s >= (double)run_ns / 1e9) {
 			numbers[nr_never] = i;
 			never[nr_never++] = mix;
 		}
 	}
 	printf("%u\t%s\t%u\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%u\t%.1f\t%.1f\t%.3f\t%.3f\t%.1f\t", nr, policy, ok.nr,
-	       study_mean(&ok), ok.most, study_mean(&lasting), study_ci(&lasting), lasting.most, nr_never,
-	       study_mean(&recover), recover.most, study_mean(&in_v), study_ci(&in_v), study_mean(&moves));
+	       tally_mean(&ok), ok.most, tally_mean(&lasting), tally_ci(&lasting), lasting.most, nr_never,
+	       tally_mean(&recover), recover.most, tally_mean(&in_v), tally_ci(&in_v), tally_mean(&moves));
 	for (uint32_t i = 0; i < nr_never; i++)
 		print_mix(&never[i], numbers[i], i == 0);
 	printf(nr_never ? "\n" : "-\n");

@@ -11,7 +11,7 @@
 #define PARTIES_STUDY_H
 
 #include "memo.h"
-#include "policy.h"
+#include "tally.h"
 #include "trial.h"
 #include "valid.h"
 
@@ -36,22 +36,6 @@ struct study {
 	struct memo *plays;            /* V, kept as long as the plant is the same */
 	struct memo *results;          /* of policies, kept as long as the program is the same */
 };
-
-/*
- * The highest level from 0 to max that holds, found from a good guess: in steps that double away from it, then by halves.
- * Level 0 is not asked.
- */
-uint32_t study_highest(bool (*holds)(void *ctx, uint32_t level), void *ctx, uint32_t guess, uint32_t max);
-
-/* Of numbers that come one by one; zeroed at first. */
-struct study_mean {
-	uint32_t nr;
-	double sum, sum_squares, most;
-};
-void study_add(struct study_mean *m, double value);
-double study_mean(const struct study_mean *m);
-double study_deviation(const struct study_mean *m); /* of the numbers */
-double study_ci(const struct study_mean *m);        /* half of the 95 % interval of their mean */
 
 /* Ends the program after --help, or after a message on what is wrong. */
 void study_open(struct study *s, int argc, char **argv);
