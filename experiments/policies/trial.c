@@ -126,9 +126,11 @@ static bool is_lost(const struct test *t, const struct tick *tick, uint32_t i, b
 	double nr = (double)(judge->nr_requests - t->nr[i] + t->nr_dropped[i]);
 	double nr_late = (double)(judge->nr_late_requests - t->nr_late[i] + t->nr_dropped[i]);
 	double allowed = 1 - tick->config->services[i].percentile_permille / 1000.0;
-	double expected = catalogue_at(t->mix->services[i])->model.station.max_load * t->mix->loads[i] * test_s;
+	const struct station_params *params = &catalogue_at(t->mix->services[i])->model.station;
+	double batch = params->batch ? params->batch : 1, expected = params->max_load * t->mix->loads[i] * test_s;
+	double at_most = expected + certain * sqrt(expected * batch) + certain * certain * batch;
 
-	return nr_late > allowed * (over ? nr : expected + certain * sqrt(expected) + certain * certain);
+	return nr_late > allowed * (over ? nr : at_most);
 }
 
 static bool test_tick(void *ctx, const struct tick *tick, uint64_t now_ns)
