@@ -56,8 +56,7 @@ ebee_o   := $(call obj,metrics/*.c)
 policy_o := $(call obj,policies/*.c)
 main_o   := $(BUILD)/controller/main.o
 control_o := $(filter-out $(main_o),$(call obj,controller/*.c))
-plant_o  := $(call obj,experiments/plant/*.c experiments/oracle/*.c experiments/common/profile.c) \
-	$(patsubst %,$(BUILD)/experiments/policies/%.o,valid memo tally)
+plant_o  := $(call obj,experiments/plant/*.c experiments/oracle/*.c experiments/common/profile.c)
 
 # Programs of experiments/: every folder with a main.c; what each links beside its own objects.
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
@@ -250,9 +249,8 @@ $(studies): $(study_o)
 $(BUILD)/oracle $(studies): $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
 	$(Q)$(LINK) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_PARTIES) -o $@
-$(BUILD)/tests/test_random_plants: $(patsubst %,$(BUILD)/experiments/policies/%.o,valid memo)
 # What is known to be valid stays so until one of these changes.
-valid_src := $(wildcard experiments/plant/*.[ch]) experiments/policies/valid.c experiments/policies/valid.h \
+valid_src := $(wildcard experiments/plant/*.[ch]) experiments/oracle/valid.c experiments/oracle/valid.h \
 	controller/judge.c policies/rng.c
 $(BUILD)/experiments/policies/study.o: CPPFLAGS += -DVALID_SOURCES='"$(shell cat $(valid_src) | cksum | cut -d" " -f1)"'
 $(BUILD)/experiments/policies/study.o: $(valid_src)

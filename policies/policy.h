@@ -133,6 +133,7 @@ struct policy_ops {
 	size_t state_size;
 	const struct policy_option *options;
 	uint32_t nr_options;
+	uint32_t interval_ms; /* between its decisions, when it counts in them; 0: it does not, and 500 is usual */
 	/* Fills `state` and writes the allocation to start from into *ret.  view->services[].have is ignored. */
 	void (*init)(void *state, uint64_t now_ns, const struct policy_view *view, struct policy_decision *ret);
 	/* One window later.  `rng` is the only source of chance. */

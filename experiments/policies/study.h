@@ -10,10 +10,10 @@
 #ifndef PARTIES_STUDY_H
 #define PARTIES_STUDY_H
 
-#include "memo.h"
-#include "tally.h"
+#include "experiments/oracle/memo.h"
+#include "experiments/oracle/tally.h"
 #include "trial.h"
-#include "valid.h"
+#include "experiments/oracle/valid.h"
 
 enum { STUDY_MAX_POLICIES = 32, STUDY_MAX_FLAGS = 2 };
 

@@ -15,7 +15,8 @@
 #include "experiments/plant/catalogue.h"
 #include "experiments/plant/plant.h"
 
-static const uint64_t second_ns = 1000000000, warm_up_ns = 30000000000, test_ns = 60000000000;
+enum { USUAL_MS = 500 };
+static const uint64_t warm_up_ns = 30000000000, test_ns = 60000000000;
 static const double test_s = 60, certain = 5; /* standard deviations */
 
 uint32_t trial_nr_known(void)
@@ -36,10 +37,11 @@ uint32_t trial_find(const char *name)
 	return i;
 }
 
-/* parties-released was written for ten decisions a second and counts in them. */
 uint64_t trial_interval_ns(const char *policy)
 {
-	return strcmp(policy, "parties-released") ? second_ns / 2 : second_ns / 10;
+	uint32_t ms = policy ? policy_find(policy)->interval_ms : 0;
+
+	return (ms ? ms : USUAL_MS) * UINT64_C(1000000);
 }
 
 static void die(const char *why)

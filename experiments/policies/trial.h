@@ -20,7 +20,7 @@ struct mix {
 	double loads[TRIAL_MAX_SERVICES];      /* of each one's maximum, in this order */
 };
 
-/* How often a policy decides by its nature. */
+/* How often a policy decides; NULL: the usual. */
 uint64_t trial_interval_ns(const char *policy);
 
 /*

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "experiments/policies/memo.h"
+#include "experiments/oracle/memo.h"
 
 static char path[64];
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "experiments/policies/tally.h"
+#include "experiments/oracle/tally.h"
 
 struct cliff {
 	uint32_t top, nr_asked;

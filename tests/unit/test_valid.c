@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "experiments/policies/valid.h"
+#include "experiments/oracle/valid.h"
 #include "rng.h"
 
 enum { NR_PIECES = 60, PIECE = 1000 };
