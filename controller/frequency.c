@@ -10,9 +10,11 @@
 
 #include <cpufreq.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GRID_KHZ = 100000, TOLERANCE_KHZ = GRID_KHZ / 2, TURBO_MARK_KHZ = 1000 };
 
@@ -132,6 +134,8 @@ static int open_domain(struct domain *d, unsigned int cpu)
 		err = open_knob(&d->max, &kind_max, cpu, "scaling_max_freq");
 	if (!err)
 		open_knob(&d->setspeed, &kind_setspeed, cpu, "scaling_setspeed"); /* not every driver has it */
+	if (!err && faccessat(AT_FDCWD, d->max.path, W_OK, AT_EACCESS) && errno == EROFS)
+		err = -EROFS;
 	return err;
 }
 
@@ -151,57 +155,74 @@ static void add_step(struct speed_ladder *l, unsigned long khz)
 		l->value[l->nr_steps++] = (uint32_t)khz;
 }
 
-/* Steps the driver lists, ascending.  Old drivers mark turbo as the highest plain speed and 1 MHz. */
-static void take_listed(struct speed_ladder *l, unsigned int cpu)
+/* Old drivers mark turbo as the highest plain speed and 1 MHz. */
+static void take_listed(struct speed_ladder *l, const struct frequency_limits *limits)
 {
-	struct cpufreq_available_frequencies *list = cpufreq_get_available_frequencies(cpu);
-
-	for (struct cpufreq_available_frequencies *f = list; f; f = f->next)
-		add_step(l, f->frequency);
-	if (list)
-		cpufreq_put_available_frequencies(list);
+	for (uint32_t i = 0; i < limits->nr_listed; i++)
+		add_step(l, limits->listed_khz[i]);
 	qsort(l->value, l->nr_steps, sizeof(l->value[0]), compare_khz);
-	l->nominal = l->nr_steps ? l->nr_steps - 1 : 0;
+	l->nominal = l->nr_steps - 1;
 	if (l->nr_steps > 1 && l->value[l->nominal] - l->value[l->nominal - 1] == TURBO_MARK_KHZ)
 		l->nominal--;
 }
 
-/*
- * No list: 100 MHz steps.  base_frequency is what the vendor guarantees; above it is turbo, of which one step is used.
- */
-static void take_grid(struct speed_ladder *l, unsigned int cpu, const struct domain *d)
+/* Above the base speed is turbo, of which one step is used. */
+static void take_grid(struct speed_ladder *l, const struct frequency_limits *limits)
 {
-	char path[96], text[32];
-	unsigned long base_khz = d->max_khz;
+	unsigned long base_khz = limits->base_khz;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/base_frequency", cpu);
-	if (knob_read_path(path, text, sizeof(text)) > 0)
-		base_khz = strtoul(text, NULL, 10);
-	if (base_khz < d->min_khz || base_khz > d->max_khz)
-		base_khz = d->max_khz;
-	for (unsigned long khz = d->min_khz; khz < base_khz; khz += GRID_KHZ)
+	if (base_khz < limits->min_khz || base_khz > limits->max_khz)
+		base_khz = limits->max_khz;
+	for (unsigned long khz = limits->min_khz; khz < base_khz; khz += GRID_KHZ)
 		add_step(l, khz);
 	add_step(l, base_khz);
 	l->nominal = l->nr_steps - 1;
-	if (d->max_khz > base_khz)
-		add_step(l, d->max_khz);
+	if (limits->max_khz > base_khz)
+		add_step(l, limits->max_khz);
+}
+
+void frequency_fill_ladder(struct speed_ladder *ladder, const struct frequency_limits *limits)
+{
+	memset(ladder, 0, sizeof(*ladder));
+	ladder->kind = SPEED_FREQ;
+	if (limits->nr_listed)
+		take_listed(ladder, limits);
+	else
+		take_grid(ladder, limits);
+	if (limits->boost_khz > ladder->value[ladder->nr_steps - 1])
+		add_step(ladder, limits->boost_khz);
+}
+
+static void list_khz(struct frequency_limits *limits, unsigned long khz)
+{
+	if (limits->nr_listed < SPEED_MAX_STEPS)
+		limits->listed_khz[limits->nr_listed++] = (uint32_t)khz;
 }
 
 /* Drivers that list boost speeds apart can use them only while the switch is on. */
-static void take_boost(struct speed_ladder *l, unsigned int cpu)
+static void read_limits(const struct domain *d, struct frequency_limits *ret)
 {
-	struct cpufreq_available_frequencies *list = cpufreq_get_boost_frequencies(cpu);
-	unsigned long best_khz = 0;
-	char text[8];
+	unsigned int cpu = d->governor.cpu;
+	struct cpufreq_available_frequencies *listed = cpufreq_get_available_frequencies(cpu);
+	struct cpufreq_available_frequencies *boost = cpufreq_get_boost_frequencies(cpu);
+	char path[96], text[32];
 
-	for (struct cpufreq_available_frequencies *f = list; f; f = f->next)
-		best_khz = f->frequency > best_khz ? f->frequency : best_khz;
-	if (list)
-		cpufreq_put_boost_frequencies(list);
-	if (best_khz <= l->value[l->nr_steps - 1])
-		return;
-	if (knob_read_path("/sys/devices/system/cpu/cpufreq/boost", text, sizeof(text)) > 0 && text[0] == '1')
-		add_step(l, best_khz);
+	memset(ret, 0, sizeof(*ret));
+	ret->min_khz = d->min_khz;
+	ret->max_khz = d->max_khz;
+	for (struct cpufreq_available_frequencies *f = listed; f; f = f->next)
+		list_khz(ret, f->frequency);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/base_frequency", cpu);
+	if (knob_read_path(path, text, sizeof(text)) > 0)
+		ret->base_khz = strtoul(text, NULL, 10);
+	if (knob_read_path("/sys/devices/system/cpu/cpufreq/boost", text, sizeof(text)) <= 0 || text[0] != '1')
+		text[0] = '\0';
+	for (struct cpufreq_available_frequencies *f = boost; f && text[0]; f = f->next)
+		ret->boost_khz = f->frequency > ret->boost_khz ? f->frequency : ret->boost_khz;
+	if (listed)
+		cpufreq_put_available_frequencies(listed);
+	if (boost)
+		cpufreq_put_boost_frequencies(boost);
 }
 
 static int find_domains(struct frequency *f, const struct cpulist *cpus)
@@ -223,7 +244,7 @@ static int find_domains(struct frequency *f, const struct cpulist *cpus)
 int frequency_open(struct frequency **ret, const struct cpulist *cpus)
 {
 	struct frequency *f = calloc(1, sizeof(*f));
-	unsigned int cpu;
+	struct frequency_limits limits;
 	int err;
 
 	if (!f)
@@ -235,12 +256,8 @@ int frequency_open(struct frequency **ret, const struct cpulist *cpus)
 		frequency_close(f);
 		return err;
 	}
-	cpu = f->domains[0].governor.cpu;
-	f->ladder.kind = SPEED_FREQ;
-	take_listed(&f->ladder, cpu);
-	if (!f->ladder.nr_steps)
-		take_grid(&f->ladder, cpu, &f->domains[0]);
-	take_boost(&f->ladder, cpu);
+	read_limits(&f->domains[0], &limits);
+	frequency_fill_ladder(&f->ladder, &limits);
 	*ret = f;
 	return 0;
 }

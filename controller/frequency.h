@@ -14,12 +14,23 @@
 
 struct frequency;
 
+/* What a driver says of a domain.  The ladder is the first domain's. */
+struct frequency_limits {
+	uint32_t nr_listed; /* 0: no list */
+	uint32_t listed_khz[SPEED_MAX_STEPS];
+	unsigned long min_khz, max_khz;
+	unsigned long base_khz;  /* what the vendor guarantees; 0: not said */
+	unsigned long boost_khz; /* 0: no boost speeds apart, or they are switched off */
+};
+
+/* Pure.  Listed speeds, else 100 MHz steps; a boost speed is one step above nominal. */
+void frequency_fill_ladder(struct speed_ladder *ladder, const struct frequency_limits *limits);
+
 /*
  * Finds the domains of `cpus` and the ladder; writes nothing.  -ENODEV: no cpufreq (virtual machines, containers), or
- * not for all of `cpus`.  The caller closes.
+ * not for all of `cpus`.  -EROFS: sysfs is mounted read-only.  The caller closes.
  */
 int frequency_open(struct frequency **ret, const struct cpulist *cpus);
-/* kHz: the listed speeds, or 100 MHz steps; a boost speed is one step above nominal. */
 const struct speed_ladder *frequency_ladder(const struct frequency *f);
 /* "userspace" or "cap". */
 const char *frequency_method(const struct frequency *f);

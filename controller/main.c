@@ -15,6 +15,7 @@ static const struct command {
 	{ "run", "steer the services of a configuration", cmd_run },
 	{ "observe", "measure one service, change nothing", cmd_observe },
 	{ "check", "show the effective configuration, or what is wrong with it", cmd_check },
+	{ "doctor", "show what this machine lets parties do, and what not", cmd_doctor },
 	{ "restore", "undo what a killed run left behind", cmd_restore },
 	{ "sim", "run the controller on a simulated machine", cmd_sim },
 	{ "replay", "decide again from a record", cmd_replay },
