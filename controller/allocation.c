@@ -19,6 +19,7 @@ struct plan {
 	const struct topology *topo;
 	struct allocation *a;
 	int32_t missing[NR_OWNERS]; /* > 0: cores wanted, < 0: cores to give */
+	uint16_t in_l3[NR_OWNERS][TOPOLOGY_MAX_CORES]; /* each owner's cores by L3 domain */
 };
 
 static int core_of_cpu(const struct topology *topo, unsigned int cpu)
@@ -63,15 +64,6 @@ uint32_t allocation_assignable(const struct topology *topo, uint32_t reserved_cp
 	return allocation_count(&all, ALLOCATION_IDLE);
 }
 
-static uint32_t count_in_l3(const struct plan *p, int owner, uint16_t l3)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < p->a->nr_cores; i++)
-		nr += p->a->owner[i] == owner && p->topo->cores[i].l3 == l3;
-	return nr;
-}
-
 static bool can_give(const struct plan *p, uint32_t core)
 {
 	int owner = p->a->owner[core];
@@ -107,8 +99,8 @@ static int find_nearest(const struct plan *p, int taker)
 
 		if (!can_give(p, i))
 			continue;
-		givers = count_in_l3(p, giver, l3);
-		score = count_in_l3(p, taker, l3) * (TOPOLOGY_MAX_CORES + 1) +
+		givers = p->in_l3[giver + OFFSET][l3];
+		score = p->in_l3[taker + OFFSET][l3] * (TOPOLOGY_MAX_CORES + 1) +
 			(giver == ALLOCATION_IDLE ? givers : TOPOLOGY_MAX_CORES - givers);
 		if (best < 0 || score > best_score) {
 			best = (int)i;
@@ -121,9 +113,12 @@ static int find_nearest(const struct plan *p, int taker)
 static void move_core(struct plan *p, int core, int taker)
 {
 	int giver = p->a->owner[core];
+	uint16_t l3 = p->topo->cores[core].l3;
 
 	p->missing[giver + OFFSET]++;
 	p->missing[taker + OFFSET]--;
+	p->in_l3[giver + OFFSET][l3]--;
+	p->in_l3[taker + OFFSET][l3]++;
 	p->a->previous[core] = (int16_t)giver;
 	p->a->owner[core] = (int16_t)taker;
 	p->a->changed[core] = ++p->a->sequence;
@@ -171,8 +166,10 @@ int allocation_plan(const struct allocation *cur, const struct topology *topo, c
 	p.missing[ALLOCATION_BE + OFFSET] = (int32_t)d->be_cores;
 	p.missing[ALLOCATION_IDLE + OFFSET] = (int32_t)d->idle_cores;
 	for (uint32_t i = 0; i < next.nr_cores; i++)
-		if (next.owner[i] != ALLOCATION_RESERVED)
+		if (next.owner[i] != ALLOCATION_RESERVED) {
 			p.missing[next.owner[i] + OFFSET]--;
+			p.in_l3[next.owner[i] + OFFSET][topo->cores[i].l3]++;
+		}
 	move_all(&p, find_returning);
 	move_all(&p, find_nearest);
 	*ret = next;

@@ -27,9 +27,13 @@ static int parse_options(struct doctor_options *o, int argc, char **argv)
 		{ "root", 0, "DIR", OPTION_STRING, &o->root, "look at a tree that stands in for /" },
 	};
 	const struct option_table table = {
-		"doctor", "[-c FILE] [--json] [--root DIR]",
-		"Shows what parties finds on this machine, what it can use of it, and whether a run could work", specs,
-		sizeof(specs) / sizeof(specs[0]), 0, 0,
+		"doctor",
+		"[-c FILE] [--json] [--root DIR]",
+		"Shows what parties finds on this machine, what it can use of it, and whether a run could work",
+		specs,
+		sizeof(specs) / sizeof(specs[0]),
+		0,
+		0,
 	};
 	int rc = options_parse(&table, argc, argv);
 
@@ -96,8 +100,9 @@ static int print_json(const struct doctor_report *report)
 	for (uint32_t i = 0; i < report->nr; i++) {
 		const struct doctor_knob *k = &report->knobs[i];
 
-		json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:s,s:s,s:s}", "knob", k->name, "found", k->found, "usable", k->usable,
-						      "reason", k->reason, "fallback", k->fallback, "advice", k->advice));
+		json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:s,s:s,s:s}", "knob", k->name, "found", k->found,
+						      "usable", k->usable, "reason", k->reason, "fallback", k->fallback,
+						      "advice", k->advice));
 	}
 	object = json_pack("{s:o,s:b,s:s}", "knobs", list, "run", report->can_run, "because", report->because);
 	err = object ? json_dumpf(object, stdout, JSON_COMPACT) : -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * doctor_bpf.c - port: loads and attaches our kernel programs as a run does, and takes them away at once.  In a tree that
- * stands in for "/" it only looks for what they cannot do without.
+ * doctor_bpf.c - port: loads and attaches our kernel programs as a run does, and takes them away at once.  In a tree
+ * that stands in for "/" it only looks for what they cannot do without.
  */
 #include "doctor_look.h"
 
@@ -16,7 +16,9 @@
 static void look_only(const char *root, struct doctor_bpf *ret)
 {
 	char lockdown[128], release[64], text[8];
-	struct refusal_facts facts = { .has_bpf = true, .capabilities = ~0ULL, .lockdown = lockdown, .release = release, .detail = "" };
+	struct refusal_facts facts = {
+		.has_bpf = true, .capabilities = ~0ULL, .lockdown = lockdown, .release = release, .detail = ""
+	};
 	int len;
 
 	doctor_read(root, lockdown, sizeof(lockdown), "sys/kernel/security/lockdown");

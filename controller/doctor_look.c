@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * doctor_look.c - port: control groups, rights, the state of other runs, and what belongs to no CPU.  It judges nothing.
+ * doctor_look.c - port: control groups, rights, the state of other runs, and what belongs to no CPU.  It judges
+ * nothing.
  */
 #include "doctor_look.h"
 
@@ -57,7 +58,8 @@ static bool has_word(const char *root, const char *path, const char *word)
 	snprintf(full, sizeof(full), "%.400s/%s", root, path);
 	file = fopen(full, "re");
 	while (file && !found && getline(&line, &size, file) > 0)
-		for (char *save, *at = strtok_r(line, " \t\n", &save); at && !found; at = strtok_r(NULL, " \t\n", &save))
+		for (char *save, *at = strtok_r(line, " \t\n", &save); at && !found;
+		     at = strtok_r(NULL, " \t\n", &save))
 			found = !strcmp(at, word);
 	free(line);
 	if (file)
@@ -65,7 +67,8 @@ static bool has_word(const char *root, const char *path, const char *word)
 	return found;
 }
 
-/* /proc/cgroups: "cpuset 3 1 1", the hierarchy and whether it is enabled.  Newer kernels list only version 1's there. */
+/* /proc/cgroups: "cpuset 3 1 1", the hierarchy and whether it is enabled.  Newer kernels list only version 1's there.
+ */
 static enum doctor_absence find_absence(const char *root, const char *name, const struct cgroup_mount *v2)
 {
 	char path[KNOB_PATH_SIZE + 16], line[256], word[32];
@@ -109,9 +112,9 @@ static void look_groups(const char *root, struct doctor_facts *ret)
 		}
 		snprintf(group->dir, sizeof(group->dir), "%s", mount->dir + strlen(root));
 		group->access_err = may_write(mount->dir);
-		group->handed_out = mount->version == 1 || kind == CGROUP_CPUACCT || kind == CGROUP_FREEZER ||
-				    (!cgroup_missing_controllers(mount->dir, names[kind], missing, sizeof(missing)) &&
-				     !missing[0]);
+		group->handed_out =
+			mount->version == 1 || kind == CGROUP_CPUACCT || kind == CGROUP_FREEZER ||
+			(!cgroup_missing_controllers(mount->dir, names[kind], missing, sizeof(missing)) && !missing[0]);
 	}
 	if (mounts.kinds[CGROUP_CPUSET].version)
 		ret->allowed_err = cpuset_read_effective(mounts.kinds[CGROUP_CPUSET].dir, &ret->allowed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * doctor_look.h - finds out what doctor.h judges.  Port: reads below `root`, writes nothing.  Only our kernel programs are
- * really loaded and attached, for a moment, and only where `root` is "".
+ * doctor_look.h - finds out what doctor.h judges.  Port: reads below `root`, writes nothing.  Only our kernel programs
+ * are really loaded and attached, for a moment, and only where `root` is "".
  */
 #ifndef PARTIES_DOCTOR_LOOK_H
 #define PARTIES_DOCTOR_LOOK_H

@@ -33,14 +33,16 @@ static int read_allowed(const char *root, pid_t pid, pid_t tid, struct cpulist *
 }
 
 /* Pinned: its mask is narrower than what its group may use. */
-static bool is_pinned(const char *root, const struct cgroup_mount *mount, pid_t pid, pid_t tid, const struct cpulist *online)
+static bool is_pinned(const char *root, const struct cgroup_mount *mount, pid_t pid, pid_t tid,
+		      const struct cpulist *online)
 {
 	struct cpulist mask, group;
 	char dir[KNOB_PATH_SIZE];
 
 	if (read_allowed(root, pid, tid, &mask))
 		return false;
-	if (!mount->version || cgroup_read_task(root, mount, tid, dir, sizeof(dir)) || cpuset_read_effective(dir, &group))
+	if (!mount->version || cgroup_read_task(root, mount, tid, dir, sizeof(dir)) ||
+	    cpuset_read_effective(dir, &group))
 		group = *online;
 	cpulist_and(&group, online);
 	cpulist_andnot(&group, &mask);
@@ -81,8 +83,8 @@ static void look_pinned(const char *root, struct doctor_facts *ret)
 		if (match_resolve(root, &service->match, pids))
 			continue;
 		for (uint32_t p = 0; p < pids->nr; p++)
-			count_pinned(root, &mounts.kinds[CGROUP_CPUSET], pids->pids[p], &ret->topology.online, &nr_threads,
-				     &nr_pinned);
+			count_pinned(root, &mounts.kinds[CGROUP_CPUSET], pids->pids[p], &ret->topology.online,
+				     &nr_threads, &nr_pinned);
 		if (nr_pinned)
 			len += (size_t)snprintf(ret->pinned + len, sizeof(ret->pinned) - len, "%s%s: %u of %u threads",
 						len ? ", " : "", service->name, nr_pinned, nr_threads);

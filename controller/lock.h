@@ -22,8 +22,8 @@ struct lock {
  */
 int lock_take(struct lock *lock, const char *dir, bool make, char *error, size_t error_size);
 /*
- * Looks without taking it: 0: nobody holds it; -EBUSY with the pid it is signed by in `holder`; other errors: we may not
- * look.  `dir` and /proc/locks are below `root`.
+ * Looks without taking it.  0: nobody holds it; -EBUSY: somebody, who signed it with the pid in `holder`; other errors: we
+ * may not look.  `dir` and /proc/locks are below `root`.
  */
 int lock_look(const char *root, const char *dir, char holder[16]);
 /* Removes the file, and the directory if it was made for us and is empty.  A lock that is not held is fine. */

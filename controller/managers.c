@@ -23,7 +23,8 @@ static const struct {
 	{ "auto-cpufreq", NULL, "auto-cpufreq", "systemctl stop auto-cpufreq", MANAGER_SPEED },
 	{ "system76-power", NULL, "system76-power", "systemctl stop com.system76.PowerDaemon", MANAGER_SPEED },
 	{ "cpufreqd", NULL, "cpufreqd", "systemctl stop cpufreqd", MANAGER_SPEED },
-	{ "kubelet", NULL, "kubelet", "keep its CPU manager's policy at none, or name no group of its own", MANAGER_CPUSET },
+	{ "kubelet", NULL, "kubelet", "keep its CPU manager's policy at none, or name no group of its own",
+	  MANAGER_CPUSET },
 	{ "cgrulesengd", NULL, "cgrulesengd", "systemctl stop cgred", MANAGER_CPUSET },
 	{ "irqbalance", NULL, "irqbalance", "systemctl stop irqbalance", MANAGER_INTERRUPTS },
 };
@@ -64,7 +65,9 @@ int managers_find(const char *root, struct managers *ret)
 			snprintf(path, sizeof(path), "%s/%s", root, known[which].mark);
 		if (pids[which] || (known[which].mark && !access(path, F_OK)))
 			ret->list[ret->nr++] = (struct manager){
-				.name = known[which].name, .remedy = known[which].remedy, .of = known[which].of,
+				.name = known[which].name,
+				.remedy = known[which].remedy,
+				.of = known[which].of,
 				.pid = pids[which],
 			};
 	}

@@ -51,6 +51,9 @@ steps_back() {
 steps_back 'a second run' "$parties" run -c "$scratch/second.conf" --for 1s
 steps_back 'a restore' "$parties" restore
 
+"$parties" doctor >"$scratch/out" 2>"$scratch/err"
+tap_is "$? $(grep -c "^state  *no  *another instance is running, pid $first$" "$scratch/out")" '3 1' 'the doctor names the first'
+
 kill -TERM $first
 wait $first
 tap_is $? 0 'the first run ends well when told to'

@@ -76,6 +76,21 @@ static void the_second_one_is_told_the_pid_of_the_first(void **state)
 	assert_non_null(strstr(error, pid));
 }
 
+static void a_look_names_the_holder_and_takes_nothing(void **state)
+{
+	char holder[16] = "";
+
+	(void)state;
+	assert_int_equal(lock_look("", dir, holder), 0); /* no directory */
+	assert_int_equal(lock_take(&lock, dir, true, error, sizeof(error)), 0);
+	assert_int_equal(lock_look("", dir, holder), -EBUSY);
+	assert_int_equal(atoi(holder), getpid());
+	lock_release(&lock);
+	tree_put(dir, "1\n", "lock"); /* left by one that was killed */
+	assert_int_equal(lock_look("", dir, holder), 0);
+	assert_int_equal(lock_take(&lock, dir, true, error, sizeof(error)), 0);
+}
+
 static void a_dead_holders_directory_is_still_ours_to_remove(void **state)
 {
 	pid_t pid = fork();
@@ -112,6 +127,7 @@ int main(void)
 		TREE_TEST(without_leave_to_make_it_a_missing_directory_is_an_answer),
 		TREE_TEST(a_directory_that_cannot_be_made_is_told),
 		TREE_TEST(the_second_one_is_told_the_pid_of_the_first),
+		TREE_TEST(a_look_names_the_holder_and_takes_nothing),
 		TREE_TEST(a_dead_holders_directory_is_still_ours_to_remove),
 		TREE_TEST(a_lock_file_that_is_a_link_is_not_followed),
 	};
