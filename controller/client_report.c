@@ -160,9 +160,9 @@ void client_reports_end(struct client_reports *r, uint32_t percentile_permille, 
 	window_advance(&r->window, &r->cell, 1);
 	s.nr_completed = window_count(w, EXCHANGE_OWED);
 	s.mean_ns = window_mean(w, EXCHANGE_OWED);
-	s.p50_ns = s.total_p50_ns = window_percentile(w, EXCHANGE_OWED, 500);
+	s.p50_ns = window_percentile(w, EXCHANGE_OWED, 500);
 	s.p95_ns = window_percentile(w, EXCHANGE_OWED, 950);
-	s.p99_ns = s.total_p99_ns = window_percentile(w, EXCHANGE_OWED, 990);
+	s.p99_ns = window_percentile(w, EXCHANGE_OWED, 990);
 	s.steer_ns = window_percentile(w, EXCHANGE_OWED, percentile_permille);
 	s.nr_late = target_ns ? window_count_over(w, EXCHANGE_OWED, target_ns) : 0;
 	for (uint32_t i = 0; i < r->nr_clients; i++) {

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "experiments/oracle/score.h"
 #include "experiments/plant/plant.h"
+#include "feedback.h"
 #include "options.h"
 #include "params.h"
 #include "record.h"
@@ -26,6 +27,7 @@ struct sim {
 	struct option_list set;
 
 	struct plant *plant;
+	struct feedback feedback;
 	struct config config; /* the scenario's, with what the command line changes */
 	struct record *record;
 	struct tick tick;
@@ -55,7 +57,7 @@ static int parse_options(struct sim *sim, int argc, char **argv)
 	const struct option_spec specs[] = {
 		{ "policy", 0, "NAME", OPTION_STRING, &sim->policy, "instead of the scenario's" },
 		{ "set", 0, "KEY=VALUE", OPTION_LIST, &sim->set,
-		  "an option of the policy, or policy, interval or seed; may be given again" },
+		  "an option of the policy, or policy, interval, feedback or seed; may be given again" },
 		{ "seed", 0, "N", OPTION_U64, &sim->seed, "of the loads and the policy; 0, the default: the scenario's" },
 		{ "record", 0, "FILE", OPTION_STRING, &sim->record_path, "write the run as JSON lines" },
 		{ "oracle", 0, "DIR", OPTION_STRING, &sim->oracle_dir,
@@ -76,7 +78,7 @@ static int parse_options(struct sim *sim, int argc, char **argv)
 static int change_config(struct sim *sim)
 {
 	/* What shapes the machine is the scenario's. */
-	static const char *const keys[] = { "policy", "interval", "seed", NULL };
+	static const char *const keys[] = { "policy", "interval", "feedback", "seed", NULL };
 	const struct tuning_rules rules = { keys, false };
 	char reason[PARAM_REASON_SIZE];
 	bool left_out;
@@ -179,9 +181,11 @@ static int run(struct sim *sim)
 {
 	int err;
 
+	sim->feedback = (struct feedback){ .kind = sim->config.feedback, .kernel = plant_sensor(sim->plant),
+					   .client = plant_client_sensor(sim->plant) };
 	sim->tick = (struct tick){
 		.config = &sim->config, .topology = plant_topology(sim->plant), .ladder = plant_ladder(sim->plant),
-		.sensor = plant_sensor(sim->plant), .actuator = plant_actuator(sim->plant),
+		.sensor = feedback_port(&sim->feedback), .actuator = plant_actuator(sim->plant),
 		.policy = policy_find(sim->config.policy), .steer = true,
 	};
 	err = tick_init(&sim->tick, sim->config.nr_batches);

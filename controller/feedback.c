@@ -38,9 +38,11 @@ static int read_both(void *ctx, uint64_t now_ns, struct sample *samples, uint32_
 	int kernel_err = f->kernel.read(f->kernel.ctx, now_ns, samples, nr_services);
 	int client_err = f->client.read(f->client.ctx, now_ns, f->reported, nr_services);
 	int err = client_first ? client_err : kernel_err;
+	bool clients_alone = client_first && (kernel_err || f->kernel_failed);
 
+	f->kernel_failed = kernel_err != 0;
 	for (uint32_t i = 0; !err && i < nr_services; i++) {
-		if (client_first && kernel_err)
+		if (clients_alone)
 			samples[i] = f->reported[i];
 		else if (client_first)
 			put_client_first(&samples[i], &f->reported[i]);

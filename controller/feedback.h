@@ -15,6 +15,7 @@
 struct feedback {
 	enum config_feedback kind;
 	struct sensor kernel, client; /* those that the kind asks for */
+	bool kernel_failed;           /* its next window is longer than it should be */
 	struct sample reported[POLICY_MAX_SERVICES];
 };
 

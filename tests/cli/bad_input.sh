@@ -65,6 +65,11 @@ refuse_file 'a target of zero' \
 	'[service cli-a]\nmatch = pid:1\ntarget = p99 < 0ms\n'
 refuse_file 'a ceiling below the floor' '4: cores: floor 2 is above ceiling 1: write the smaller number first' \
 	"${service}cores = 2..1\n"
+refuse_file 'feedback from clients that report nowhere' \
+	'3: client: missing in [service cli-a], which feedback asks for: write client = path' \
+	"[controller]\nfeedback = client\n$service"
+refuse_file 'a feedback there is not' "2: feedback: 'ebpf' is not known: write bpf | client | both | client-first" \
+	"[controller]\nfeedback = ebpf\n$service"
 known=$(sed -n '/^Known are: /{s///;s/\.$//;p;}' controller/man/parties.conf.5)
 refuse_file 'an unknown policy' "2: policy: unknown policy 'partys'; known: $known" \
 	"[controller]\npolicy = partys\n$service"

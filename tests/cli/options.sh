@@ -46,7 +46,7 @@ tap_is "$? $(cat "$scratch/err")" \
 	"0 parties sim: the scenario's [policy] is for another policy and left out" 'another policy leaves them out and says so'
 tap_is "$(options)" '{}' 'the header then has none'
 play tests/fixtures/golden/ramps.ini --policy static --set overlap=yes
-tap_is "$? $(cat "$scratch/err")" '2 parties sim: --set: overlap: nothing depends on it; known: policy, interval, seed' \
+tap_is "$? $(cat "$scratch/err")" '2 parties sim: --set: overlap: nothing depends on it; known: policy, interval, feedback, seed' \
 	'an option of another policy is refused'
 play tests/fixtures/golden/ramps.ini --set overlap=yes --set policy=static
 tap_is $? 2 'also when the policy is chosen after it'

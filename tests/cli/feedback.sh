@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Simulated runs steered by what clients see: their own latencies, the kernel's beside them, decided again to the byte; and
+# the figure that compares the two.
+set -uo pipefail
+. tests/lib.sh
+
+parties=$BUILD/parties
+scratch
+
+# sim FEEDBACK: a record of it, with the totals.
+sim() {
+	"$parties" sim experiments/fig11/network.ini --policy adaptive --set feedback="$1" --record "$scratch/$1" --json \
+		>"$scratch/$1.totals"
+}
+
+# mean KEY FILE: over all windows of search.
+mean() {
+	sed -n "s/.*\"name\":\"search\"[^}]*\"$1\":\([0-9.]*\).*\"name\":\"memcached\".*/\1/p" "$2" |
+		awk '{ sum += $1 } END { printf "%.0f\n", NR ? sum / NR : 0 }'
+}
+
+for feedback in bpf client both client-first; do
+	tap_try "feedback = $feedback is simulated" sim $feedback
+	tap_try "a run with $feedback decides again as recorded" "$parties" replay "$scratch/$feedback"
+done
+decisions() {
+	sed -n 's/.*"action":/"action":/p' "$1" | cksum
+}
+tap_is "$(decisions "$scratch/both")" "$(decisions "$scratch/bpf")" 'what is only recorded beside it changes no decision'
+[ "$(decisions "$scratch/client")" != "$(decisions "$scratch/bpf")" ]
+tap_ok $? 'other feedback leads to other decisions'
+[ "$(mean other_p99_us "$scratch/both")" -gt $(($(mean p99_us "$scratch/both") + 1000)) ]
+tap_ok $? 'clients behind a network wait longer than the kernel sees'
+[ "$(mean other_p99_us "$scratch/client-first")" -lt $(($(mean p99_us "$scratch/client-first") - 1000)) ]
+tap_ok $? 'and where they steer, theirs comes first'
+! grep -q other_ "$scratch/bpf" "$scratch/client"
+tap_ok $? 'a run with one feedback has nothing beside it'
+
+experiments/fig11/feedback --seeds 1 --policy adaptive >"$scratch/table"
+tap_ok $? 'both are compared and drawn by one command'
+awk '/the clients/ { client = $4; client_low = $5 } /the kernel/ { kernel = $4; kernel_low = $5 }
+	END { exit !(kernel > 0 && kernel < client && kernel_low < client_low) }' "$scratch/table"
+tap_ok $? 'kernel feedback leaves out the network, and takes resources back earlier on the way down'
+tap_note "$(cat "$scratch/table")"
+tap_done
