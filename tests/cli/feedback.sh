@@ -7,16 +7,17 @@ set -uo pipefail
 
 parties=$BUILD/parties
 scratch
+sed '/^\[service slow\]/a network = 1ms 1ms' tests/fixtures/golden/ramps.ini >"$scratch/ramps.ini"
 
 # sim FEEDBACK: a record of it, with the totals.
 sim() {
-	"$parties" sim experiments/fig11/network.ini --policy adaptive --set feedback="$1" --record "$scratch/$1" --json \
+	"$parties" sim "$scratch/ramps.ini" --policy adaptive --set feedback="$1" --record "$scratch/$1" --json \
 		>"$scratch/$1.totals"
 }
 
-# mean KEY FILE: over all windows of search.
+# mean KEY FILE: over all windows of the service behind the network.
 mean() {
-	sed -n "s/.*\"name\":\"search\"[^}]*\"$1\":\([0-9.]*\).*\"name\":\"memcached\".*/\1/p" "$2" |
+	sed -n "s/.*\"name\":\"slow\"[^}]*\"$1\":\([0-9.]*\).*\"name\":\"fast\".*/\1/p" "$2" |
 		awk '{ sum += $1 } END { printf "%.0f\n", NR ? sum / NR : 0 }'
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 120
 # The kernel's count of requests equals the client's: memcached on connections that stay open, nginx with one connection
-# per request.
+# per request; and a controller that hears both counts the same twice.
 set -uo pipefail
 . tests/lib.sh
 . tests/live/observe.lib
@@ -22,11 +22,55 @@ counts() {
 	tap_note "$(tail -n 1 "$scratch/$name.observe")"
 }
 
+# sum KEY: of a record's windows.
+sum() {
+	grep -o "\"$1\":[0-9]*" "$scratch/both.record" | awk -F: '{ sum += $2 } END { print sum + 0 }'
+}
+
+# A client that reports, beside the kernel that sees its requests.  The load ends well before the controller.
+reported() {
+	local name=$1 want=$2 runner tries
+	shift 2
+	cat >"$scratch/both.conf" <<-END
+		[controller]
+		policy   = static
+		interval = 250ms
+		feedback = both
+		[service memcached]
+		match    = port:21220
+		target   = p99 < 5ms
+		client   = $scratch/reports
+	END
+	"$BUILD/parties" run -c "$scratch/both.conf" --mode observe --record "$scratch/both.record" --quiet \
+		>"$scratch/both.out" 2>"$scratch/both.err" &
+	runner=$!
+	own $runner
+	for ((tries = 0; tries < 100; tries++)); do
+		! grep -q event=start "$scratch/both.err" || break
+		sleep 0.1
+	done
+	load "$name" --requests "$want" --report "$scratch/reports" "$@"
+	sleep 0.8
+	end $runner
+	tap_is "$(sum completed) in the kernel, $(sum other_completed) reported" "$want in the kernel, $want reported" \
+		"$name: the controller counted every request twice, as the kernel saw it and as the client reported it"
+	awk -v client="$(mean other_p50_us)" -v kernel="$(mean p50_us)" 'BEGIN { exit !(kernel > 0 && client >= kernel) }'
+	tap_ok $? "$name: what the client reports is no less than what the kernel saw"
+	tap_note "mean p50 of windows: kernel $(mean p50_us) us, client $(mean other_p50_us) us"
+	grep -q "event=reports service=memcached taken=[1-9][0-9]* ignored=0 late=0" "$scratch/both.err"
+	tap_ok $? "$name: every report was understood"
+}
+
+mean() {
+	grep -o "\"$1\":[0-9.]*" "$scratch/both.record" | awk -F: '{ sum += $2 } END { printf "%.1f\n", NR ? sum / NR : 0 }'
+}
+
 if command -v memcached >/dev/null; then
 	memcached -u nobody -l 127.0.0.1 -p 21220 -t 2 -m 64 &
 	own $!
 	wait_for_port 21220
 	counts memcached 21220 50000 --protocol memcached --to 127.0.0.1:21220 --connections 16 --rate 10000
+	reported memcached-reported 20000 --protocol memcached --to 127.0.0.1:21220 --connections 16 --rate 10000
 else
 	tap_skip memcached 'memcached is not installed'
 fi
