@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct policy_ops *const policies[] = { &policy_parties_paper, &policy_adaptive, &policy_static };
+static const struct policy_ops *const policies[] = {
+	&policy_parties_paper, &policy_parties_released, &policy_adaptive, &policy_heracles, &policy_static,
+};
 enum { NR_POLICIES = sizeof(policies) / sizeof(policies[0]) };
 
 const struct policy_ops *policy_find(const char *name)

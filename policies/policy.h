@@ -142,8 +142,10 @@ struct policy_ops {
 };
 
 extern const struct policy_ops policy_parties_paper;
+extern const struct policy_ops policy_parties_released;
 extern const struct policy_ops policy_adaptive;
 extern const struct policy_ops policy_static;
+extern const struct policy_ops policy_heracles;
 
 /* NULL when no policy has that name.  policy_name(i) lists them in order, NULL after the last. */
 const struct policy_ops *policy_find(const char *name);

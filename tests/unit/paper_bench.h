@@ -118,7 +118,7 @@ static inline void bench_see(struct bench *b, uint32_t i, int slack_permille)
 
 	s->nr_completed = s->nr_arrived = completes ? 300 : 0;
 	s->nr_in_flight = slack_permille == QUIET ? 0 : 4;
-	s->oldest_ns = slack_permille == BLIND ? s->oldest_ns + WINDOW_NS : 0;
+	s->oldest_ns = slack_permille == BLIND ? s->oldest_ns + b->view.window_ns : 0;
 	s->latency_ns = completes ? TARGET_NS * (uint64_t)(1000 - slack_permille) / 1000 : 0;
 }
 
@@ -127,7 +127,7 @@ static inline enum policy_reason bench_window(struct bench *b, const int *slacks
 {
 	for (uint32_t i = 0; i < b->view.nr_services; i++)
 		bench_see(b, i, slacks[i]);
-	b->now_ns += WINDOW_NS;
+	b->now_ns += b->view.window_ns;
 	b->policy->step(b->state, b->now_ns, &b->view, &b->rng, &b->d);
 	bench_check(b);
 	bench_apply(b);

@@ -11,7 +11,7 @@ static void policies_are_found_by_name_and_listed(void **state)
 	(void)state;
 	for (; policy_name(nr); nr++)
 		assert_string_equal(policy_find(policy_name(nr))->name, policy_name(nr));
-	assert_int_equal(nr, 3);
+	assert_int_equal(nr, 5);
 	assert_ptr_equal(policy_find("parties-paper"), &policy_parties_paper);
 	assert_ptr_equal(policy_find("static"), &policy_static);
 	assert_null(policy_find("parties"));
