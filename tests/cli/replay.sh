@@ -55,7 +55,7 @@ replay 0 'all as recorded$' 'the recorded values change nothing' \
 
 # Decisions of today against those of when the records were made; tests/fixtures/golden/ramps.ini says how to make them anew
 # when a policy is meant to decide otherwise.
-for policy in parties-paper adaptive; do
+for policy in parties-paper parties-released adaptive heracles; do
 	replay 0 'all as recorded$' "$policy decides as in its golden record" "tests/fixtures/golden/$policy.record"
 done
 
