@@ -236,6 +236,7 @@ const struct policy_ops policy_parties_released = {
 	.help = "The published algorithm as its authors' program has it.\n"
 		"An action is judged over five windows, a downsize by all services; best-effort work gets nothing.\n"
 		"It counts windows and was made for\n.Ql interval = 100ms .\n",
+	.interval_ms = 100,
 	.state_size = sizeof(struct released),
 	.options = options,
 	.nr_options = sizeof(options) / sizeof(options[0]),
