@@ -79,7 +79,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo accuracy check check-all check-cases compare cost fit sim purity clean help install tests fuzzers
+.PHONY: all deps demo accuracy check check-all check-cases cost figures fit sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -93,7 +93,7 @@ help:
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'fit            the simulated queue beside real servers: fitted at some loads, predicted at others (as root)'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
-	@echo 'compare        policies on simulated machines over ten seeds, beside an oracle, as a table; no rights needed'
+	@echo 'figures        all policies on the simulated machine, beside an oracle: Figures 7 to 11, experiments/RESULTS.md'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
 
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
@@ -185,7 +185,7 @@ $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(ske
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
-tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(BUILD)/oracle $(studies) $(BUILD)/predict
+tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(studies) $(BUILD)/predict
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
 cases := $(patsubst tests/cases/%.c,$(BUILD)/cases/%,$(wildcard tests/cases/*.c))
@@ -210,7 +210,7 @@ cost:
 # libFuzzer needs clang; the library's code is compiled with coverage once for all of them.
 FUZZFLAGS := -std=gnu11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP
 fuzz_o := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out controller/main.c,$(wildcard controller/*.c policies/*.c \
-	metrics/*.c experiments/plant/*.c)) experiments/common/profile.c)
+	metrics/*.c experiments/plant/*.c experiments/oracle/*.c)) experiments/common/profile.c)
 $(BUILD)/fuzz/%.o: %.c | $(skels)
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
@@ -246,7 +246,7 @@ accuracy:
 # What policies are worth on the simulated machine, beside what nobody who steers can know.
 study_o := $(patsubst %,$(BUILD)/experiments/policies/%.o,study trial)
 $(studies): $(study_o)
-$(BUILD)/oracle $(studies): $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
+$(studies): $(BUILD)/%: $(BUILD)/experiments/policies/%.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
 	$(Q)$(LINK) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS_PARTIES) -o $@
 # What is known to be valid stays so until one of these changes.
@@ -254,6 +254,11 @@ valid_src := $(wildcard experiments/plant/*.[ch]) experiments/oracle/valid.c exp
 	controller/judge.c policies/rng.c
 $(BUILD)/experiments/policies/study.o: CPPFLAGS += -DVALID_SOURCES='"$(shell cat $(valid_src) | cksum | cut -d" " -f1)"'
 $(BUILD)/experiments/policies/study.o: $(valid_src)
+# Likewise what an oracle has found.
+oracle_src := $(valid_src) $(wildcard experiments/oracle/levels.[ch] controller/totals.[ch])
+levels_o := $(BUILD)/experiments/oracle/levels.o $(BUILD)/fuzz/experiments/oracle/levels.o
+$(levels_o): CPPFLAGS += -DORACLE_SOURCES='"$(shell cat $(oracle_src) | cksum | cut -d" " -f1)"'
+$(levels_o): $(oracle_src)
 # How well the simulated queue describes real servers.
 $(BUILD)/predict: $(BUILD)/experiments/fit/predict.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))
@@ -263,10 +268,10 @@ fit:
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all $(BUILD)/predict
 	$(Q)BUILD=$(BUILD) experiments/fit/run
 
-compare:
-	$(call ensure,$(PACKAGES_BUILD))
-	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(BUILD)/oracle $(BUILD)/mixes
-	$(Q)BUILD=$(BUILD) experiments/policies/compare
+figures:
+	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(studies)
+	$(Q)BUILD=$(BUILD) experiments/figures/run $(ARGS)
 
 sim:
 	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)

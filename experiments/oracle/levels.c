@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * levels.c - glue: plays a service alone under one load with more and more cores, and keeps what came out in memory and in
- * a file.  It knows nothing of how services share a machine.
+ * levels.c - glue: plays a service alone under one load with more and more cores, and keeps what came out.  What is valid
+ * is valid.c's to say; it knows nothing of how services share a machine.
  */
 #include "levels.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "experiments/plant/scenario.h"
 #include "experiments/plant/station.h"
 #include "totals.h"
+#include "valid.h"
 
 static const double SECOND_NS = 1e9, PLAY_S = 60, PLAY_REQUESTS = 50000, WARM_UP_S = 2, WARM_UP_REQUESTS = 1000;
 static const double CALM_SHARE = 0.0025;
-enum { LINE_SIZE = 8192 };
 
 struct levels {
 	const struct plant *plant;
-	uint32_t nr_services, nr_cores, nr_speeds;
-	int fd;
-	uint32_t nr, room, nr_played;
+	struct memo *memo;
+	struct valid *valid;
+	uint64_t key; /* of the plant's parameters */
+	uint32_t nr_services, nr_cores, nr_speeds, nr_played;
+	uint32_t nr, room;
 	struct level **known;
 };
 
 /* --- playing ---------------------------------------------------------------------------------------------------- */
-
-struct verdict {
-	bool valid, calm;
-	double power_w;
-};
 
 static double longer(double a, double b)
 {
@@ -48,7 +43,9 @@ static bool is_hopeless(const struct judge *judge, double allowed, double expect
 	return (double)judge->nr_late_requests > allowed * (expected * 1.05 + 100);
 }
 
-static int play(const struct levels *l, const struct level *level, uint32_t cores, uint32_t speed, struct verdict *ret)
+/* Whether a share is calm, with its power; -ENOMEM. */
+static int play(const struct levels *l, const struct level *level, uint32_t cores, uint32_t speed, bool *ret_calm,
+		double *ret_w)
 {
 	const struct config_service *service = &plant_config(l->plant)->services[level->service];
 	uint64_t interval_ns = plant_config(l->plant)->interval_ns, now_ns = 0, warm_ns, end_ns;
@@ -81,35 +78,77 @@ static int play(const struct levels *l, const struct level *level, uint32_t core
 	}
 	station_close(station);
 	judge_close_window(judge, service->percentile_permille);
-	ret->valid = now_ns >= end_ns && (double)judge->nr_late_requests <= allowed * (double)judge->nr_requests;
-	ret->calm = ret->valid && (double)judge->violated_ns <= CALM_SHARE * (double)judge->judged_ns;
-	ret->power_w = totals.energy_j / totals.span_s;
+	*ret_calm = now_ns >= end_ns && (double)judge->nr_late_requests <= allowed * (double)judge->nr_requests &&
+		    (double)judge->violated_ns <= CALM_SHARE * (double)judge->judged_ns;
+	*ret_w = totals.energy_j / totals.span_s;
 	return 0;
 }
 
-/* From the fastest speed down: a slower one never needs fewer cores. */
-static int explore(const struct levels *l, struct level *level)
+/* A slower speed never needs fewer cores: `least` is what the faster one needs. */
+static int explore(const struct levels *l, const struct level *level, uint32_t speed, uint32_t least, struct need *ret)
 {
-	uint32_t floor = plant_config(l->plant)->services[level->service].cores_min, valid = floor > 1 ? floor : 1;
+	struct need need = { 0 };
+	bool calm = false;
+	int err = 0;
 
-	for (uint32_t speed = l->nr_speeds; speed-- > 0;) {
-		struct need *need = &level->needs[speed];
-		struct verdict v = { 0 };
-		uint32_t cores;
-		int err = 0;
-
-		for (cores = valid; cores <= l->nr_cores && !v.calm && !err; cores++) {
-			err = play(l, level, cores, speed, &v);
-			if (v.valid && !need->valid_cores)
-				need->valid_cores = cores;
-			if (v.calm)
-				*need = (struct need){ need->valid_cores, cores, v.power_w };
-		}
-		if (err)
-			return err;
-		valid = need->valid_cores ? need->valid_cores : l->nr_cores + 1;
+	if (least > l->nr_cores) {
+		*ret = need;
+		return 0;
 	}
+	need.valid_cores = valid_fewest(l->valid, level->service, speed);
+	if (need.valid_cores > l->nr_cores)
+		need.valid_cores = 0;
+	for (uint32_t cores = need.valid_cores; cores && cores <= l->nr_cores && !calm && !err; cores++) {
+		err = play(l, level, cores, speed, &calm, &need.power_w);
+		need.calm_cores = calm ? cores : 0;
+	}
+	if (!err)
+		*ret = need;
+	return err;
+}
+
+/* What cannot be kept is played again. */
+static int need_at(const struct levels *l, struct level *level, uint32_t speed, uint32_t least, bool *ret_played)
+{
+	uint32_t which[] = { level->service, speed };
+	struct need *need = &level->needs[speed];
+	uint64_t key = memo_hash(l->key, which, sizeof(which));
+	const char *known;
+	char text[MEMO_TEXT_SIZE];
+	int err;
+
+	key = memo_hash(key, level->load_pct, l->nr_services * sizeof(level->load_pct[0]));
+	known = memo_get(l->memo, key);
+	if (known && sscanf(known, "%" SCNu32 " %" SCNu32 " %lf", &need->valid_cores, &need->calm_cores,
+			    &need->power_w) == 3)
+		return 0;
+	err = explore(l, level, speed, least, need);
+	if (err)
+		return err;
+	*ret_played = true;
+	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32 " %.6f", need->valid_cores, need->calm_cores, need->power_w);
+	err = memo_put(l->memo, key, text);
+	if (err)
+		fprintf(stderr, "a result is not kept: %s\n", strerror(-err));
 	return 0;
+}
+
+static int fill(struct levels *l, struct level *level)
+{
+	double loads[POLICY_MAX_SERVICES];
+	uint32_t least = 1;
+	bool played = false;
+	int err = 0;
+
+	for (uint32_t i = 0; i < l->nr_services; i++)
+		loads[i] = level->load_pct[i] / 100.0;
+	valid_set_loads(l->valid, loads);
+	for (uint32_t speed = l->nr_speeds; speed-- > 0 && !err;) {
+		err = need_at(l, level, speed, least, &played);
+		least = level->needs[speed].valid_cores ? level->needs[speed].valid_cores : l->nr_cores + 1;
+	}
+	l->nr_played += played;
+	return err;
 }
 
 /* --- remembering ------------------------------------------------------------------------------------------------ */
@@ -129,76 +168,6 @@ static int add(struct levels *l, struct level *level)
 	return 0;
 }
 
-/* Appended in one write, so that processes do not tear each other's lines.  What cannot be kept is played again. */
-static void keep(const struct levels *l, const struct level *level)
-{
-	char line[LINE_SIZE];
-	int length = snprintf(line, sizeof(line), "%" PRIu32, level->service);
-
-	for (uint32_t i = 0; i < l->nr_services; i++)
-		length += snprintf(line + length, sizeof(line) - (size_t)length, " %u", level->load_pct[i]);
-	for (uint32_t i = 0; i < l->nr_speeds; i++)
-		length += snprintf(line + length, sizeof(line) - (size_t)length, " %" PRIu32 " %" PRIu32 " %.6f",
-				   level->needs[i].valid_cores, level->needs[i].calm_cores, level->needs[i].power_w);
-	length += snprintf(line + length, sizeof(line) - (size_t)length, " .\n");
-	if (write(l->fd, line, (size_t)length) != length)
-		fprintf(stderr, "event=levels-not-kept reason=\"%s\"\n", strerror(errno));
-}
-
-static bool next_number(char **at, double *ret)
-{
-	char *end;
-
-	*ret = strtod(*at, &end);
-	if (end == *at)
-		return false;
-	*at = end;
-	return true;
-}
-
-/* False for a line that was cut. */
-static bool parse(const struct levels *l, char *line, struct level *level)
-{
-	double number[3];
-
-	if (!next_number(&line, &number[0]) || number[0] >= l->nr_services)
-		return false;
-	level->service = (uint32_t)number[0];
-	for (uint32_t i = 0; i < l->nr_services; i++) {
-		if (!next_number(&line, &number[0]))
-			return false;
-		level->load_pct[i] = (uint16_t)number[0];
-	}
-	for (uint32_t i = 0; i < l->nr_speeds; i++) {
-		for (int n = 0; n < 3; n++)
-			if (!next_number(&line, &number[n]))
-				return false;
-		level->needs[i] = (struct need){ (uint32_t)number[0], (uint32_t)number[1], number[2] };
-	}
-	return !strcmp(line, " .\n");
-}
-
-static int recall(struct levels *l)
-{
-	FILE *file = fdopen(dup(l->fd), "r");
-	char line[LINE_SIZE] = "\n";
-	int err = file ? 0 : -errno;
-
-	while (!err && fgets(line, sizeof(line), file)) {
-		struct level *level = calloc(1, sizeof(*level));
-
-		if (level && !parse(l, line, level))
-			free(level);
-		else
-			err = level ? add(l, level) : -ENOMEM;
-	}
-	if (file)
-		fclose(file);
-	if (!err && !strchr(line, '\n') && write(l->fd, "\n", 1) != 1) /* the next line shall not continue a cut one */
-		err = -errno;
-	return err;
-}
-
 const struct level *levels_get(struct levels *l, uint32_t service, const uint16_t *load_pct)
 {
 	struct level *level;
@@ -212,12 +181,10 @@ const struct level *levels_get(struct levels *l, uint32_t service, const uint16_
 		return NULL;
 	level->service = service;
 	memcpy(level->load_pct, load_pct, l->nr_services * sizeof(*load_pct));
-	if (explore(l, level) || add(l, level)) {
+	if (fill(l, level) || add(l, level)) {
 		free(level);
 		return NULL;
 	}
-	l->nr_played++;
-	keep(l, level);
 	return level;
 }
 
@@ -228,41 +195,29 @@ uint32_t levels_nr_played(const struct levels *l)
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash(uint64_t sum, const void *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		sum = (sum ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-	return sum;
-}
-
 /* Everything that decides what a service needs; scenario_load leaves no byte of the struct undefined. */
-static uint64_t hash_parameters(const struct levels *l, const struct scenario *scenario)
+static uint64_t key_of(const struct levels *l, const struct scenario *scenario)
 {
 	const struct config *config = plant_config(l->plant);
-	uint64_t sum = hash(UINT64_C(0xcbf29ce484222325), plant_ladder(l->plant), sizeof(struct speed_ladder));
+	uint64_t key = memo_hash(MEMO_HASH_START, plant_ladder(l->plant), sizeof(struct speed_ladder));
 
-	sum = hash(sum, &config->interval_ns, sizeof(config->interval_ns));
-	sum = hash(sum, &l->nr_cores, sizeof(l->nr_cores));
+	key = memo_hash(key, &config->interval_ns, sizeof(config->interval_ns));
+	key = memo_hash(key, &l->nr_cores, sizeof(l->nr_cores));
 	for (uint32_t i = 0; i < l->nr_services; i++) {
-		sum = hash(sum, &scenario->services[i].model, sizeof(scenario->services[i].model));
-		sum = hash(sum, &config->services[i].cores_min, sizeof(config->services[i].cores_min));
+		key = memo_hash(key, &scenario->services[i].model, sizeof(scenario->services[i].model));
+		key = memo_hash(key, &config->services[i].cores_min, sizeof(config->services[i].cores_min));
 	}
-	return sum;
+	return key;
 }
 
-static int open_file(struct levels *l, const struct scenario *scenario, const char *dir, char *error, size_t error_size)
+static int open_memo(struct levels *l, const char *dir, char *error, size_t error_size)
 {
 	char path[4096];
-	int err;
+	int err = mkdir(dir, 0777) && errno != EEXIST ? -errno : 0;
 
-	if (mkdir(dir, 0777) && errno != EEXIST) {
-		err = -errno;
-		snprintf(error, error_size, "%s: %s", dir, strerror(-err));
-		return err;
-	}
-	snprintf(path, sizeof(path), "%s/%016" PRIx64 ".levels", dir, hash_parameters(l, scenario));
-	l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	err = l->fd < 0 ? -errno : recall(l);
+	snprintf(path, sizeof(path), "%s/oracle-" ORACLE_SOURCES ".memo", dir);
+	if (!err)
+		err = memo_open(&l->memo, path);
 	if (err)
 		snprintf(error, error_size, "%s: %s", path, strerror(-err));
 	return err;
@@ -275,20 +230,20 @@ int levels_open(struct levels **ret, const struct plant *plant, const char *path
 	struct scenario *scenario = calloc(1, sizeof(*scenario));
 	int err = l && scenario ? scenario_load(path, scenario, error, error_size) : -ENOMEM;
 
-	if (!l || !scenario)
+	if (err == -ENOMEM)
 		snprintf(error, error_size, "%s: %s", path, strerror(-err));
 	if (!err) {
-		*l = (struct levels){
-			.plant = plant, .nr_services = scenario->config.nr_services, .fd = -1,
-			.nr_cores = scenario->nr_cores - scenario->config.reserved_cpus,
-			.nr_speeds = plant_ladder(plant)->nr_steps ? plant_ladder(plant)->nr_steps : 1,
-		};
-		err = open_file(l, scenario, dir, error, error_size);
+		l->plant = plant;
+		l->nr_services = scenario->config.nr_services;
+		l->nr_cores = scenario->nr_cores - scenario->config.reserved_cpus;
+		l->nr_speeds = plant_ladder(plant)->nr_steps ? plant_ladder(plant)->nr_steps : 1;
+		l->key = key_of(l, scenario);
+		err = open_memo(l, dir, error, error_size);
 	}
+	if (!err)
+		err = valid_open(&l->valid, path, l->memo, error, error_size);
 	free(scenario);
-	if (err && l && !l->plant)
-		free(l); /* nothing was opened */
-	else if (err)
+	if (err)
 		levels_close(l);
 	else
 		*ret = l;
@@ -299,8 +254,8 @@ void levels_close(struct levels *l)
 {
 	if (!l)
 		return;
-	if (l->fd >= 0)
-		close(l->fd);
+	valid_close(l->valid);
+	memo_close(l->memo);
 	while (l->nr)
 		free(l->known[--l->nr]);
 	free(l->known);

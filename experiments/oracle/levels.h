@@ -3,14 +3,12 @@
  * levels.h - what one service needs under one load: per speed the fewest cores with which it holds, found by playing it
  * alone, and remembered in a file.  Glue over the plant's stations and the tick's sums.
  *
- * Neighbours disturb a service by their load and not by their shares, so that services can be played one by one.  A share
- *	is valid   when at most the allowed share of requests is late, held for 60 s or 50,000 requests, whichever is longer
- *	is calm    when besides at most 0.25 % of the judged windows are violated
- * More cores never hurt, so the fewest say it for all numbers of cores.
+ * Neighbours disturb a service by their load and not by their shares, so that services can be played one by one.  Beside
+ * what is valid (valid.h) a share is calm when, held for as long, at most 0.25 % of its judged windows are violated.  More
+ * cores never hurt, so the fewest say it for all numbers of cores.
  *
- * The file is DIR/HASH.levels, HASH being that of the plant's parameters: scenarios that differ in their loads, seeds or
- * policy share it, several processes may use it at once, and what an interrupted run has played is kept.  It knows nothing
- * of a change of the program: another program wants another DIR.
+ * The file is in DIR, and named after the sources it rests on.  Scenarios that differ in their loads, seeds or policy share
+ * what is in it, several processes may use it at once, and what an interrupted run has played is kept.
  */
 #ifndef PARTIES_LEVELS_H
 #define PARTIES_LEVELS_H
