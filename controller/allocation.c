@@ -56,19 +56,46 @@ uint32_t allocation_count(const struct allocation *a, int owner)
 	return nr;
 }
 
+static void give_core(struct allocation *a, uint32_t core, int owner)
+{
+	a->owner[core] = (int16_t)owner;
+	a->changed[core] = ++a->sequence;
+}
+
+void allocation_set_usable(struct allocation *a, const struct topology *topo, const struct cpulist *usable)
+{
+	for (uint32_t i = 0; i < a->nr_cores; i++) {
+		struct cpulist cpus = topo->cores[i].cpus;
+		bool offline;
+
+		cpulist_and(&cpus, usable);
+		offline = cpulist_empty(&cpus);
+		if (a->owner[i] == ALLOCATION_RESERVED || offline == (a->owner[i] == ALLOCATION_OFFLINE))
+			continue;
+		if (offline)
+			a->previous[i] = a->owner[i];
+		give_core(a, i, offline ? ALLOCATION_OFFLINE : ALLOCATION_IDLE);
+	}
+}
+
+uint32_t allocation_nr_assignable(const struct allocation *a)
+{
+	return a->nr_cores - allocation_count(a, ALLOCATION_RESERVED) - allocation_count(a, ALLOCATION_OFFLINE);
+}
+
 uint32_t allocation_assignable(const struct topology *topo, uint32_t reserved_cpus)
 {
 	struct allocation all;
 
 	allocation_init(&all, topo, 0, reserved_cpus);
-	return allocation_count(&all, ALLOCATION_IDLE);
+	return allocation_nr_assignable(&all);
 }
 
 static bool can_give(const struct plan *p, uint32_t core)
 {
 	int owner = p->a->owner[core];
 
-	return owner != ALLOCATION_RESERVED && p->missing[owner + OFFSET] < 0;
+	return owner > ALLOCATION_RESERVED && p->missing[owner + OFFSET] < 0;
 }
 
 /* The core `taker` gave away last, among those that are to be given; -1 for none. */
@@ -120,8 +147,7 @@ static void move_core(struct plan *p, int core, int taker)
 	p->in_l3[giver + OFFSET][l3]--;
 	p->in_l3[taker + OFFSET][l3]++;
 	p->a->previous[core] = (int16_t)giver;
-	p->a->owner[core] = (int16_t)taker;
-	p->a->changed[core] = ++p->a->sequence;
+	give_core(p->a, (uint32_t)core, taker);
 }
 
 /* Services first, in configuration order, then the idle pool, then best effort. */
@@ -154,7 +180,7 @@ int allocation_plan(const struct allocation *cur, const struct topology *topo, c
 			return -EINVAL;
 		wanted += d->shares[i].cores;
 	}
-	if (wanted != cur->nr_cores - allocation_count(cur, ALLOCATION_RESERVED))
+	if (wanted != allocation_nr_assignable(cur))
 		return -EINVAL;
 
 	next = *cur;
@@ -166,7 +192,7 @@ int allocation_plan(const struct allocation *cur, const struct topology *topo, c
 	p.missing[ALLOCATION_BE + OFFSET] = (int32_t)d->be_cores;
 	p.missing[ALLOCATION_IDLE + OFFSET] = (int32_t)d->idle_cores;
 	for (uint32_t i = 0; i < next.nr_cores; i++)
-		if (next.owner[i] != ALLOCATION_RESERVED) {
+		if (next.owner[i] > ALLOCATION_RESERVED) {
 			p.missing[next.owner[i] + OFFSET]--;
 			p.in_l3[next.owner[i] + OFFSET][topo->cores[i].l3]++;
 		}

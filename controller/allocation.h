@@ -12,7 +12,7 @@
 #include "policy.h"
 #include "topology.h"
 
-enum { ALLOCATION_IDLE = -1, ALLOCATION_BE = -2, ALLOCATION_RESERVED = -3 };
+enum { ALLOCATION_IDLE = -1, ALLOCATION_BE = -2, ALLOCATION_RESERVED = -3, ALLOCATION_OFFLINE = -4 };
 
 struct allocation {
 	uint32_t nr_cores, nr_services;
@@ -27,7 +27,16 @@ struct allocation {
 /* Everything idle, except the `reserved` lowest CPUs' cores, which never move. */
 void allocation_init(struct allocation *a, const struct topology *topo, uint32_t nr_services, uint32_t reserved_cpus);
 
-/* Cores that services and best effort can own: all but the reserved. */
+/*
+ * A core of which no CPU is in `usable` belongs to nobody until one is again; then it is idle, and whoever had it gets it
+ * before others.  Reserved cores stay what they are.
+ */
+void allocation_set_usable(struct allocation *a, const struct topology *topo, const struct cpulist *usable);
+
+/* Cores that services and best effort can own now. */
+uint32_t allocation_nr_assignable(const struct allocation *a);
+
+/* The same at the start: all but the reserved. */
 uint32_t allocation_assignable(const struct topology *topo, uint32_t reserved_cpus);
 
 /* The counts the policy sees. */

@@ -31,5 +31,7 @@ int cmd_restore(int argc, char **argv)
 		printf("%d value%s put back\n", rc, rc == 1 ? "" : "s");
 	else
 		printf("nothing to restore\n");
+	if (error[0])
+		printf("%s\n", error);
 	return EXIT_OK;
 }

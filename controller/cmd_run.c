@@ -53,6 +53,7 @@ struct run {
 	struct qos_look look;
 	bool looking; /* for culprits */
 	bool lost, failed; /* already logged */
+	uint32_t nr_offline;
 };
 
 /* One line, then the exit code. */
@@ -295,6 +296,7 @@ static void log_changes(struct run *run)
 {
 	const struct outcome *outcome = &run->tick.report.outcome;
 	bool lost = run->tick.nr_lost > 0, failed = run->tick.nr_failed > 0;
+	uint32_t nr_offline = allocation_count(&run->tick.allocation, ALLOCATION_OFFLINE);
 
 	if (lost != run->lost)
 		fprintf(stderr, "event=signal-%s\n", lost ? "lost" : "back");
@@ -303,6 +305,9 @@ static void log_changes(struct run *run)
 			outcome->where);
 	else if (!failed && run->failed)
 		fprintf(stderr, "event=apply-back\n");
+	if (nr_offline != run->nr_offline)
+		fprintf(stderr, "event=cores-offline nr=%u\n", nr_offline);
+	run->nr_offline = nr_offline;
 	if (outcome->note[0])
 		fprintf(stderr, "event=drift note=\"%s\"\n", outcome->note);
 	run->lost = lost;

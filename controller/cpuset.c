@@ -12,6 +12,15 @@
 /* Version 2 and version 1 names of what a group may really use. */
 static const char *const effective_files[] = { "cpuset.cpus.effective", "cpuset.effective_cpus" };
 
+int cpuset_open_effective(struct knob *k, const char *dir)
+{
+	int err = -ENOENT;
+
+	for (int i = 0; i < 2 && err == -ENOENT; i++)
+		err = knob_open(k, &knob_plain, dir, effective_files[i]);
+	return err;
+}
+
 static int find_set(const struct cpusets *c, const char *dir)
 {
 	size_t len = strlen(dir);
@@ -42,10 +51,8 @@ static int add_set(struct cpusets *c, const char *dir, int parent, struct journa
 	err = knob_open(&s->cpus, &knob_plain, dir, "cpuset.cpus");
 	if (err)
 		return err;
-	s->effective.fd = -1;
-	for (int i = 0; i < 2 && s->effective.fd < 0; i++)
-		if (knob_open(&s->effective, &knob_plain, dir, effective_files[i]))
-			s->effective.fd = -1;
+	if (cpuset_open_effective(&s->effective, dir))
+		s->effective.fd = -1;
 	err = read_set(&s->cpus, &s->base);
 	if (!err)
 		err = journal_add_knob(j, &s->cpus);
@@ -107,17 +114,15 @@ int cpuset_fill(const char *dir, const char *parent_dir)
 
 int cpuset_read_effective(const char *dir, struct cpulist *ret)
 {
-	int err = -ENOENT;
+	char text[KNOB_TEXT_SIZE];
+	struct knob k;
+	int err = cpuset_open_effective(&k, dir);
 
-	for (int i = 0; i < 2 && err == -ENOENT; i++) {
-		char path[KNOB_PATH_SIZE + 32], text[KNOB_TEXT_SIZE];
-
-		snprintf(path, sizeof(path), "%s/%s", dir, effective_files[i]);
-		err = knob_read_path(path, text, sizeof(text));
-		if (err >= 0)
-			return cpulist_parse(text, ret);
-	}
-	return err;
+	if (err)
+		return err;
+	err = knob_read(&k, text, sizeof(text));
+	knob_close(&k);
+	return err < 0 ? err : cpulist_parse(text, ret);
 }
 
 static int write_set(struct cpuset_set *s, const struct cpulist *cpus, struct undo *u, struct outcome *ret)

@@ -34,7 +34,9 @@ struct cpusets {
 int cpusets_add(struct cpusets *c, const char *mount_dir, const char *dir, struct journal *j);
 /* Version 1: a new group takes nobody until it has memory nodes and CPUs; it gets its parent's. */
 int cpuset_fill(const char *dir, const char *parent_dir);
-/* The CPUs a group may really use. */
+/* The file that says which CPUs group `dir` may really use.  -ENOENT: this kernel has none.  The caller closes. */
+int cpuset_open_effective(struct knob *k, const char *dir);
+/* What it says. */
 int cpuset_read_effective(const char *dir, struct cpulist *ret);
 /* Makes every set say its target.  On failure *ret tells why and the caller rolls `u` back. */
 int cpusets_apply(struct cpusets *c, struct undo *u, struct outcome *ret);

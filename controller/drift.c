@@ -4,6 +4,8 @@
  */
 #include "drift.h"
 
+#include <stdio.h>
+
 uint32_t drift_seen(struct drift *d, uint64_t step)
 {
 	uint32_t span;
@@ -20,6 +22,16 @@ uint32_t drift_seen(struct drift *d, uint64_t step)
 	d->nr = 0;
 	d->yielded_until = step + span;
 	return span;
+}
+
+void drift_note(struct drift *d, uint64_t step, const char *whose, const char *what, char *note, size_t size)
+{
+	uint32_t nr_steps = drift_seen(d, step);
+
+	if (nr_steps)
+		snprintf(note, size, "%.40s: somebody else keeps changing %s; left to them for %u steps", whose, what, nr_steps);
+	else if (!note[0])
+		snprintf(note, size, "%.40s: somebody else changed %s; put back", whose, what);
 }
 
 bool drift_is_left(const struct drift *d, uint64_t step)

@@ -10,6 +10,7 @@
 #define PARTIES_DRIFT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { DRIFT_MAX = 5, DRIFT_SPAN = 60, DRIFT_MAX_DOUBLINGS = 6 };
@@ -23,6 +24,8 @@ struct drift {
 
 /* In step `step` a value was not as we left it.  Returns for how many steps to leave it alone from now on; 0: put it back. */
 uint32_t drift_seen(struct drift *d, uint64_t step);
+/* The same, told in `note`, where leaving it to them counts for more than putting it back. */
+void drift_note(struct drift *d, uint64_t step, const char *whose, const char *what, char *note, size_t size);
 bool drift_is_left(const struct drift *d, uint64_t step);
 
 #endif

@@ -305,24 +305,43 @@ static int change_khz(struct undo *u, struct knob *k, unsigned long khz, struct 
 	return knob_change(u, k, text, ret);
 }
 
+/* The widest limits, and the governor: lost on suspend, on hotplug, with a driver, and by other managers of power. */
+static int hold_domain(struct frequency *f, struct domain *d, struct undo *u, struct outcome *ret)
+{
+	int err = change_khz(u, &d->min, d->min_khz, ret);
+
+	if (!err && f->exact)
+		err = change_khz(u, &d->max, d->max_khz, ret);
+	if (!err && f->exact)
+		err = knob_change(u, &d->governor, "userspace", ret);
+	return err;
+}
+
 int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < f->nr && !err; i++) {
-		struct domain *d = &f->domains[i];
-
-		err = change_khz(u, &d->min, d->min_khz, ret);
-		if (!err && f->exact)
-			err = change_khz(u, &d->max, d->max_khz, ret);
-		if (!err && f->exact)
-			err = knob_change(u, &d->governor, "userspace", ret);
-	}
+	for (uint32_t i = 0; i < f->nr && !err; i++)
+		err = hold_domain(f, &f->domains[i], u, ret);
 	return err;
 }
 
-int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], struct undo *u,
-		    struct outcome *ret)
+/* Nobody may read or write the speed of a domain without an online CPU; what it says afterwards is nobody's doing. */
+static void let_go(struct domain *d)
+{
+	d->governor.ours = d->setspeed.ours = d->min.ours = d->max.ours = 0;
+}
+
+static bool is_away(const struct domain *d, const struct cpulist *online)
+{
+	struct cpulist cpus = d->cpus;
+
+	cpulist_and(&cpus, online);
+	return cpulist_empty(&cpus);
+}
+
+int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], const struct cpulist *online,
+		    struct undo *u, struct outcome *ret)
 {
 	int err = 0;
 
@@ -330,10 +349,21 @@ int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_C
 		struct domain *d = &f->domains[i];
 		unsigned long khz = d->min_khz;
 
+		if (is_away(d, online)) {
+			let_go(d);
+			continue;
+		}
 		for (int cpu = cpulist_next(&d->cpus, 0); cpu >= 0; cpu = cpulist_next(&d->cpus, (unsigned int)cpu + 1))
 			khz = khz_by_cpu[cpu] > khz ? khz_by_cpu[cpu] : khz;
 		khz = khz > d->max_khz ? d->max_khz : khz;
-		err = change_khz(u, f->exact ? &d->setspeed : &d->max, khz, ret);
+		err = hold_domain(f, d, u, ret);
+		if (!err)
+			err = change_khz(u, f->exact ? &d->setspeed : &d->max, khz, ret);
+		if (err == -EBUSY) { /* it goes or comes at this very moment; the next step will see */
+			let_go(d);
+			err = ret->error = 0;
+			ret->where[0] = '\0';
+		}
 	}
 	return err;
 }
@@ -343,10 +373,10 @@ bool frequency_drifted(struct frequency *f)
 	bool drifted = false;
 
 	for (uint32_t i = 0; i < f->nr; i++) {
-		struct knob *k = f->exact ? &f->domains[i].setspeed : &f->domains[i].max;
+		struct domain *d = &f->domains[i];
 
-		drifted |= k->drifted;
-		k->drifted = false;
+		drifted |= d->governor.drifted || d->min.drifted || d->max.drifted || (f->exact && d->setspeed.drifted);
+		d->governor.drifted = d->min.drifted = d->max.drifted = d->setspeed.drifted = false;
 	}
 	return drifted;
 }

@@ -38,9 +38,12 @@ const char *frequency_method(const struct frequency *f);
 int frequency_journal(const struct frequency *f, struct journal *j);
 /* Takes control: the widest limits, and the governor.  On failure *ret tells why. */
 int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret);
-/* khz_by_cpu[cpu] for every CPU of the domains.  On failure *ret tells why and the caller rolls `u` back. */
-int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], struct undo *u,
-		    struct outcome *ret);
+/*
+ * khz_by_cpu[cpu] for every CPU of the domains.  Domains of which no CPU is online are left out, and taken over again when
+ * one is back.  On failure *ret tells why and the caller rolls `u` back.
+ */
+int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], const struct cpulist *online,
+		    struct undo *u, struct outcome *ret);
 /* Once: somebody else changed a speed since the last step. */
 bool frequency_drifted(struct frequency *f);
 /* NULL is fine. */

@@ -382,6 +382,14 @@ int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *r
 	return knob_change(u, &g->freezer, word, ret);
 }
 
+void group_look_for_drift(struct group *g, struct cpusets *sets, uint64_t step, struct outcome *ret)
+{
+	bool cpus = cpusets_drifted(sets, g->set), quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
+
+	if (cpus || quota)
+		drift_note(&g->drift, step, g->name, cpus ? "its CPUs" : "its quota", ret->note, sizeof(ret->note));
+}
+
 void group_close(struct group *g)
 {
 	bandwidth_close(&g->bandwidth);

@@ -56,6 +56,8 @@ void group_start_usage(struct group *g, const char *root);
 uint64_t group_usage_ns(struct group *g, const char *root);
 /* Freezes or thaws.  On failure *ret tells why. */
 int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *ret);
+/* What somebody else changed before this step, told in ret->note. */
+void group_look_for_drift(struct group *g, struct cpusets *sets, uint64_t step, struct outcome *ret);
 void group_init(struct group *g);
 void group_close(struct group *g);
 

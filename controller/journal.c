@@ -46,7 +46,7 @@ static int sync_dir(const char *dir)
 	return err;
 }
 
-int journal_open(struct journal **ret, const char *state_dir)
+static int open_file(struct journal **ret, const char *state_dir, const char *name)
 {
 	char path[PATH_MAX], header[64];
 	struct journal *j = malloc(sizeof(*j));
@@ -54,7 +54,7 @@ int journal_open(struct journal **ret, const char *state_dir)
 
 	if (!j)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/journal", state_dir);
+	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
 	snprintf(header, sizeof(header), "parties journal %d\n", JOURNAL_VERSION);
 	j->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (j->fd < 0) {
@@ -74,6 +74,36 @@ int journal_open(struct journal **ret, const char *state_dir)
 	}
 	*ret = j;
 	return 0;
+}
+
+int journal_open(struct journal **ret, const char *state_dir)
+{
+	return open_file(ret, state_dir, "journal");
+}
+
+int journal_postpone(const char *state_dir, const struct journal_entry *entries, const bool *postponed, size_t nr)
+{
+	char new[PATH_MAX], path[PATH_MAX];
+	struct journal *j;
+	int err;
+
+	snprintf(path, sizeof(path), "%s/" JOURNAL_LATER, state_dir);
+	snprintf(new, sizeof(new), "%s/" JOURNAL_LATER ".new", state_dir);
+	unlink(new);
+	err = open_file(&j, state_dir, JOURNAL_LATER ".new");
+	if (err)
+		return err;
+	for (size_t i = 0; i < nr && !err; i++)
+		if (postponed[i])
+			err = journal_add(j, &entries[i]);
+	if (!err)
+		err = journal_sync(j);
+	if (!err && rename(new, path))
+		err = -errno;
+	if (!err)
+		err = sync_dir(state_dir);
+	journal_close(j);
+	return err;
 }
 
 int journal_add(struct journal *j, const struct journal_entry *entry)

@@ -39,8 +39,13 @@ struct journal_entry {
 
 struct journal;
 
+/* What cannot be put back yet, in the state directory: values of CPUs that are offline. */
+#define JOURNAL_LATER "later"
+
 /* Starts an empty journal.  -EEXIST: one is there that must be undone first. */
 int journal_open(struct journal **ret, const char *state_dir);
+/* Writes the entries marked into JOURNAL_LATER, in place of what it said. */
+int journal_postpone(const char *state_dir, const struct journal_entry *entries, const bool *postponed, size_t nr);
 /* -EINVAL: a tab or newline inside a field. */
 int journal_add(struct journal *j, const struct journal_entry *entry);
 /* The file as it is now, as a VALUE. */

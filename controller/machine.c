@@ -30,7 +30,7 @@ struct machine {
 	struct cpusets sets;
 	struct frequency *frequency; /* NULL unless it is what speed means here */
 	struct speed_ladder ladder;
-	struct knob online;
+	struct knob online, allowed; /* CPUs; `allowed` is closed where the kernel does not say */
 	struct undo undo;
 	uint64_t step;
 	struct drift speed_drift;
@@ -210,7 +210,7 @@ static struct machine *machine_new(const struct machine_opts *opts)
 
 	if (!m)
 		return NULL;
-	m->lock.fd = m->online.fd = -1;
+	m->lock.fd = m->online.fd = m->allowed.fd = -1;
 	m->dry = opts->dry;
 	m->topology = *opts->topology;
 	snprintf(m->root, sizeof(m->root), "%s", opts->root);
@@ -225,6 +225,7 @@ static void close_files(struct machine *m)
 	cpusets_close(&m->sets);
 	frequency_close(m->frequency);
 	knob_close(&m->online);
+	knob_close(&m->allowed);
 	journal_close(m->journal);
 }
 
@@ -240,6 +241,8 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 	if (err || m->dry)
 		return err;
 	err = knob_open(&m->online, &knob_plain, m->root, "sys/devices/system/cpu/online");
+	if (cpuset_open_effective(&m->allowed, m->mounts.kinds[CGROUP_CPUSET].dir))
+		m->allowed.fd = -1;
 	if (err)
 		snprintf(error, error_size, "cannot read which CPUs are online: %s", strerror(-err));
 	else
@@ -298,25 +301,25 @@ static int refuse(struct outcome *ret, int err, const char *what, const char *na
 	return err;
 }
 
+static int read_online(const struct machine *m, struct cpulist *ret)
+{
+	char text[KNOB_TEXT_SIZE];
+	int err = knob_read(&m->online, text, sizeof(text));
+
+	return err < 0 ? err : cpulist_parse(text, ret);
+}
+
 /*
  * Targets of all sets.  CPUs that went offline are left out.  A group that is gone is left alone, and so is one that
  * somebody else insists on; best effort without a CPU keeps its set and is frozen.
  */
-static int aim(struct machine *m, const struct allocation *want, struct outcome *ret)
+static int aim(struct machine *m, const struct allocation *want, const struct cpulist *online, struct outcome *ret)
 {
-	char text[KNOB_TEXT_SIZE];
-	struct cpulist online;
-	int err = knob_read(&m->online, text, sizeof(text));
-
-	if (err >= 0)
-		err = cpulist_parse(text, &online);
-	if (err < 0)
-		return refuse(ret, err, m->online.path, "");
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
 		struct cpulist *target = target_of(m, i);
 
 		allocation_cpus(want, &m->topology, i < m->nr_services ? (int)i : ALLOCATION_BE, target);
-		cpulist_and(target, &online);
+		cpulist_and(target, online);
 		if (i < m->nr_services && cpulist_empty(target))
 			return refuse(ret, -ENXIO, "no CPU is online for ", m->groups[i].name);
 		m->groups[i].left_alone = group_is_gone(&m->groups[i]) || drift_is_left(&m->groups[i].drift, m->step);
@@ -342,7 +345,8 @@ static uint32_t value_of(const struct machine *m, uint32_t step)
 	return m->ladder.value[step < m->ladder.nr_steps ? step : m->ladder.nr_steps - 1];
 }
 
-static int apply_frequency(struct machine *m, const struct allocation *want, struct outcome *ret)
+static int apply_frequency(struct machine *m, const struct allocation *want, const struct cpulist *online,
+			   struct outcome *ret)
 {
 	uint32_t khz_by_cpu[CPULIST_MAX_CPUS] = { 0 };
 
@@ -355,7 +359,7 @@ static int apply_frequency(struct machine *m, const struct allocation *want, str
 		for (int cpu = cpulist_next(cpus, 0); cpu >= 0; cpu = cpulist_next(cpus, (unsigned int)cpu + 1))
 			khz_by_cpu[cpu] = value_of(m, step);
 	}
-	return frequency_apply(m->frequency, khz_by_cpu, &m->undo, ret);
+	return frequency_apply(m->frequency, khz_by_cpu, online, &m->undo, ret);
 }
 
 static int apply_bandwidth(struct machine *m, const struct allocation *want, struct outcome *ret)
@@ -371,14 +375,18 @@ static int apply_bandwidth(struct machine *m, const struct allocation *want, str
 
 static int apply_all(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
-	int err = aim(m, want, ret);
+	struct cpulist online;
+	int err = read_online(m, &online);
 
+	if (err)
+		return refuse(ret, err, m->online.path, "");
+	err = aim(m, want, &online, ret);
 	if (!err)
 		err = freeze_batches(m, true, ret);
 	if (!err)
 		err = cpusets_apply(&m->sets, &m->undo, ret);
 	if (!err && m->ladder.kind == SPEED_FREQ && !drift_is_left(&m->speed_drift, m->step))
-		err = apply_frequency(m, want, ret);
+		err = apply_frequency(m, want, &online, ret);
 	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
 		err = apply_bandwidth(m, want, ret);
 	if (!err)
@@ -386,28 +394,12 @@ static int apply_all(struct machine *m, const struct allocation *want, struct ou
 	return err;
 }
 
-static void note_drift(const struct machine *m, struct drift *d, const char *whose, const char *what, struct outcome *ret)
-{
-	uint32_t nr_steps = drift_seen(d, m->step);
-
-	if (nr_steps)
-		snprintf(ret->note, sizeof(ret->note), "%.40s: somebody else keeps changing %s; left to them for %u steps", whose,
-			 what, nr_steps);
-	else if (!ret->note[0])
-		snprintf(ret->note, sizeof(ret->note), "%.40s: somebody else changed %s; put back", whose, what);
-}
-
 static void look_for_drift(struct machine *m, struct outcome *ret)
 {
-	for (uint32_t i = 0; i < m->nr_groups; i++) {
-		struct group *g = &m->groups[i];
-		bool cpus = cpusets_drifted(&m->sets, g->set), quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
-
-		if (cpus || quota)
-			note_drift(m, &g->drift, g->name, cpus ? "its CPUs" : "its quota", ret);
-	}
+	for (uint32_t i = 0; i < m->nr_groups; i++)
+		group_look_for_drift(&m->groups[i], &m->sets, m->step, ret);
 	if (m->frequency && frequency_drifted(m->frequency))
-		note_drift(m, &m->speed_drift, "CPUs", "their speed", ret);
+		drift_note(&m->speed_drift, m->step, "CPUs", "their speed", ret->note, sizeof(ret->note));
 }
 
 static int machine_apply(void *ctx, const struct allocation *want, struct outcome *ret)
@@ -432,9 +424,22 @@ static int machine_apply(void *ctx, const struct allocation *want, struct outcom
 	return err;
 }
 
+/* Online, and not kept from the control group that our groups are in. */
+static int machine_usable(void *ctx, struct cpulist *ret)
+{
+	const struct machine *m = ctx;
+	char text[KNOB_TEXT_SIZE];
+	struct cpulist allowed;
+	int err = m->dry ? -ENOTSUP : read_online(m, ret);
+
+	if (!err && m->allowed.fd >= 0 && knob_read(&m->allowed, text, sizeof(text)) >= 0 && !cpulist_parse(text, &allowed))
+		cpulist_and(ret, &allowed);
+	return err;
+}
+
 struct actuator machine_actuator(struct machine *m)
 {
-	return (struct actuator){ .ctx = m, .apply = machine_apply };
+	return (struct actuator){ .ctx = m, .apply = machine_apply, .usable = machine_usable };
 }
 
 int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids)
@@ -483,9 +488,9 @@ int machine_restore(const char *root, const char *state_dir, char *error, size_t
 		err = restore_journal(root, dir, error, error_size);
 		lock_release(&lock);
 	}
-	if (err == -ENOENT) /* no directory, so nothing ran */
+	if (err == -ENOENT) { /* no directory, so nothing ran */
+		error[0] = '\0';
 		err = 0;
-	if (err >= 0)
-		snprintf(error, error_size, "%s", "");
+	}
 	return err;
 }

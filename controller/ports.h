@@ -78,6 +78,8 @@ struct actuator {
 	void *ctx;
 	/* Makes the machine look like `want`, writing only what differs, reading back every write. */
 	int (*apply)(void *ctx, const struct allocation *want, struct outcome *ret);
+	/* CPUs that can be given to anybody now; NULL: those of the topology, always.  Negative errno: unknown, as before. */
+	int (*usable)(void *ctx, struct cpulist *ret);
 };
 
 #endif

@@ -340,6 +340,9 @@ int record_tick(struct record *r, const struct tick *tick)
 
 		json_object_set_new(line, "be", json_pack("{s:i}", "cores", (int)be));
 		json_object_set_new(line, "idle_cores", json_integer(idle));
+		if (allocation_count(&tick->allocation, ALLOCATION_OFFLINE))
+			json_object_set_new(line, "offline_cores",
+					    json_integer(allocation_count(&tick->allocation, ALLOCATION_OFFLINE)));
 	}
 	return write_line(r, line);
 }

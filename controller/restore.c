@@ -25,7 +25,8 @@ enum { RMDIR_TRIES = 400, RMDIR_PAUSE_NS = 5000000 };
 struct restore {
 	const char *root;
 	struct journal_entry *entries;
-	size_t nr;
+	bool *postponed; /* of each: its CPU is offline */
+	size_t nr, nr_postponed;
 	char *error;
 	size_t error_size;
 	int first_err, put_back;
@@ -100,6 +101,18 @@ static int remove_group(struct restore *r, const struct journal_entry *e)
 	return is_gone(err) ? 0 : err;
 }
 
+/* The kernel shows the speed of an offline CPU to nobody, and will bring it back online as it was: with our values. */
+static bool is_of_offline_cpu(const struct journal_entry *e)
+{
+	char path[KNOB_PATH_SIZE + 16], text[8];
+	const char *end = strstr(e->path, "/cpufreq/");
+
+	if (e->kind != JOURNAL_VALUE || !end)
+		return false;
+	snprintf(path, sizeof(path), "%.*s/online", (int)(end - e->path), e->path);
+	return knob_read_path(path, text, sizeof(text)) > 0 && text[0] == '0';
+}
+
 static int put_back_one(struct restore *r, const struct journal_entry *e)
 {
 	switch (e->kind) {
@@ -129,7 +142,10 @@ static void put_back_all(struct restore *r)
 	for (size_t i = failed ? r->nr : 0; i--;) {
 		int err = put_back_one(r, &r->entries[i]);
 
-		if (err)
+		r->postponed[i] = err == -EBUSY && is_of_offline_cpu(&r->entries[i]);
+		if (r->postponed[i])
+			r->nr_postponed++;
+		else if (err)
 			complain(r, err, "cannot put back", r->entries[i].path);
 	}
 }
@@ -198,24 +214,67 @@ static int load(struct restore *r, const char *path)
 	return err;
 }
 
+static void forget(struct restore *r, const char *state_dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
+	if (unlink(path) && errno != ENOENT)
+		complain(r, -errno, "cannot remove", path);
+}
+
+/* All is back but what must wait. */
+static void finish(struct restore *r, const char *state_dir)
+{
+	int err = 0;
+
+	if (r->nr_postponed)
+		err = journal_postpone(state_dir, r->entries, r->postponed, r->nr);
+	else
+		forget(r, state_dir, JOURNAL_LATER);
+	if (err)
+		complain(r, err, "cannot write", state_dir);
+	else
+		forget(r, state_dir, "journal");
+	if (r->nr_postponed && !r->first_err)
+		snprintf(r->error, r->error_size, "%zu values of CPUs that are offline wait for them: they are put back at the next "
+			 "start, or by `parties restore`", r->nr_postponed);
+}
+
+static int load_both(struct restore *r, const char *state_dir)
+{
+	static const char *const names[] = { JOURNAL_LATER, "journal" }; /* the oldest values are put back last */
+	char path[PATH_MAX];
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++) {
+		snprintf(path, sizeof(path), "%s/%s", state_dir, names[i]);
+		err = load(r, path);
+		if (err == -ENOENT)
+			err = 0;
+		else if (err)
+			complain(r, err, "cannot read", path);
+	}
+	return err;
+}
+
 int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size)
 {
 	struct restore r = { .root = root, .error = error, .error_size = error_size };
-	char path[PATH_MAX];
 	int err;
 
-	snprintf(path, sizeof(path), "%s/journal", state_dir);
-	err = load(&r, path);
-	if (!err) {
+	error[0] = '\0';
+	err = load_both(&r, state_dir);
+	r.postponed = calloc(r.nr + 1, sizeof(*r.postponed));
+	if (!r.postponed)
+		complain(&r, -ENOMEM, "cannot undo", state_dir);
+	if (!err && r.postponed) {
 		put_back_all(&r);
 		put_back_affinity(&r);
 	}
+	if (!r.first_err)
+		finish(&r, state_dir);
 	free(r.entries);
-	if (err == -ENOENT)
-		return 0;
-	if (err && !r.first_err)
-		complain(&r, err, "cannot read", path);
-	if (!r.first_err && unlink(path))
-		complain(&r, -errno, "cannot remove", path);
+	free(r.postponed);
 	return r.first_err ? r.first_err : r.put_back;
 }

@@ -10,6 +10,7 @@
 /*
  * Undoes the journal of `state_dir` and removes it.  Returns how many things were put back, 0 when there is no journal
  * or all was right, or the first error, told in `error`: then the rest was put back all the same, and the file stays.
+ * Values of CPUs that are offline are kept for the next time: told in `error`, too, which is "" otherwise.
  * The caller holds the lock.
  */
 int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size);

@@ -35,6 +35,15 @@ void tick_fini(struct tick *tick)
 	tick->policy_state = NULL;
 }
 
+/* CPUs go offline and come back, and a container's limits change. */
+static void look_for_cores(struct tick *tick)
+{
+	struct cpulist usable;
+
+	if (tick->actuator.usable && tick->actuator.usable(tick->actuator.ctx, &usable) == 0)
+		allocation_set_usable(&tick->allocation, tick->topology, &usable);
+}
+
 /*
  * Negative errno: the sensor gave nothing.  What it reads next covers the time that it missed as well, so that its
  * counts are too many for one window: that is not believed either.
@@ -97,6 +106,7 @@ int tick_step(struct tick *tick, uint64_t now_ns, uint64_t window_ns)
 	if (tick->totals.nr_ticks == 0)
 		tick->start_ns = now_ns - window_ns;
 	r->now_ns = now_ns;
+	look_for_cores(tick);
 	lost = measure(tick, window_ns);
 	tick->nr_lost = lost ? tick->nr_lost + 1 : 0;
 	totals_add(&tick->totals, tick->config, tick->ladder, &r->view, r->samples, tick->steer);

@@ -10,7 +10,7 @@ void view_init(struct policy_view *view, const struct config *config, const stru
 {
 	*view = (struct policy_view){
 		.nr_services = config->nr_services,
-		.nr_cores = allocation->nr_cores - allocation_count(allocation, ALLOCATION_RESERVED),
+		.nr_cores = allocation_nr_assignable(allocation),
 		.nr_speeds = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps,
 		.nominal_speed = ladder->kind == SPEED_NONE ? 0 : ladder->nominal,
 		.speed_is_quota = ladder->kind == SPEED_BANDWIDTH,
@@ -38,6 +38,7 @@ void view_update(struct policy_view *view, const struct config *config, const st
 		s->have.ways = allocation->ways[i];
 		s->have.speed = allocation->speed[i];
 	}
+	view->nr_cores = allocation_nr_assignable(allocation);
 	view->be_cores = allocation_count(allocation, ALLOCATION_BE);
 	view->idle_cores = allocation_count(allocation, ALLOCATION_IDLE);
 }

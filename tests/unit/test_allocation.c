@@ -290,6 +290,52 @@ static void random_downsizes_are_undone_exactly(void **state)
 	}
 }
 
+static void a_core_that_goes_offline_is_nobodys_and_returns_to_who_had_it(void **state)
+{
+	static const uint32_t split[] = { 2, 2 }, less[] = { 2, 1 };
+	struct topology topo = make_topology(6, 3);
+	struct cpulist usable = topo.online;
+	struct allocation a, before;
+	unsigned int core = 0;
+
+	(void)state;
+	allocation_init(&a, &topo, 2, 0);
+	plan(&a, &topo, 2, split, 1, 1);
+	before = a;
+	while (a.owner[core] != 1)
+		core++;
+	cpulist_remove(&usable, core);
+	allocation_set_usable(&a, &topo, &usable);
+	assert_int_equal(allocation_count(&a, 1), 2); /* its sibling is still there */
+	cpulist_remove(&usable, core + 6);
+	allocation_set_usable(&a, &topo, &usable);
+	assert_int_equal(a.owner[core], ALLOCATION_OFFLINE);
+	assert_int_equal(allocation_count(&a, 1), 1);
+	assert_int_equal(allocation_nr_assignable(&a), 5);
+	plan(&a, &topo, 2, less, 1, 1);
+	assert_int_equal(a.owner[core], ALLOCATION_OFFLINE);
+
+	allocation_set_usable(&a, &topo, &topo.online);
+	assert_int_equal(a.owner[core], ALLOCATION_IDLE);
+	plan(&a, &topo, 2, split, 1, 1);
+	assert_memory_equal(a.owner, before.owner, sizeof(a.owner));
+}
+
+static void a_reserved_core_stays_reserved_offline(void **state)
+{
+	struct topology topo = make_topology(4, 4);
+	struct cpulist none = { 0 };
+	struct allocation a;
+
+	(void)state;
+	allocation_init(&a, &topo, 1, 1);
+	allocation_set_usable(&a, &topo, &none);
+	assert_int_equal(allocation_count(&a, ALLOCATION_RESERVED), 1);
+	assert_int_equal(allocation_nr_assignable(&a), 0);
+	allocation_set_usable(&a, &topo, &topo.online);
+	assert_int_equal(allocation_nr_assignable(&a), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +348,8 @@ int main(void)
 		cmocka_unit_test(a_service_grows_inside_its_l3_domain_first),
 		cmocka_unit_test(a_victim_gives_the_core_that_lies_alone_in_its_domain),
 		cmocka_unit_test(cpus_of_an_owner_are_both_siblings_of_each_core),
+		cmocka_unit_test(a_core_that_goes_offline_is_nobodys_and_returns_to_who_had_it),
+		cmocka_unit_test(a_reserved_core_stays_reserved_offline),
 		cmocka_unit_test(random_plans_conserve_cores_and_move_no_more_than_needed),
 		cmocka_unit_test(random_downsizes_are_undone_exactly),
 	};

@@ -199,11 +199,11 @@ static void with_the_governor_userspace_a_speed_is_set_exactly(void **state)
 	assert_string_equal(get(0, "scaling_governor"), "userspace");
 	assert_string_equal(get(0, "scaling_min_freq"), "1500000");
 	assert_string_equal(get(0, "scaling_max_freq"), "3000000");
-	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
 	assert_int_equal(atoi(get(0, "scaling_setspeed")), 2450000);
 	assert_int_equal(atoi(get(1, "scaling_setspeed")), 1500000);
 	outcome.nr_writes = 0;
-	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
 	assert_int_equal(outcome.nr_writes, 0);
 }
 
@@ -218,7 +218,7 @@ static void without_it_the_highest_speed_is_capped(void **state)
 	take_over();
 	assert_string_equal(get(0, "scaling_governor"), "schedutil");
 	assert_string_equal(get(0, "scaling_min_freq"), "1500000");
-	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
 	assert_string_equal(get(0, "scaling_max_freq"), "1600000");
 	undo_rollback(undo);
 	assert_string_equal(get(0, "scaling_max_freq"), "2500000");
@@ -234,9 +234,63 @@ static void cpus_that_are_clocked_together_get_the_fastest_speed_asked_for(void 
 	bind_tree();
 	open_cpus("0-1");
 	take_over();
-	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
 	assert_int_equal(atoi(get(0, "scaling_setspeed")), 2000000);
 	assert_string_equal(get(1, "scaling_governor"), "schedutil"); /* one domain, one file */
+}
+
+static void an_offline_cpu_is_left_alone_and_taken_over_again_when_it_is_back(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000, 2000000 };
+	struct cpulist online;
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	put_cpu(1, "1\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0-1");
+	take_over();
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+	put(1, "scaling_governor", "schedutil\n");
+	put(1, "scaling_max_freq", "2000000\n");
+	cpulist_parse("0", &online);
+	khz[0] = khz[1] = 1500000;
+	assert_int_equal(frequency_apply(frequency, khz, &online, undo, &outcome), 0);
+	assert_int_equal(atoi(get(0, "scaling_setspeed")), 1500000);
+	assert_int_equal(atoi(get(1, "scaling_setspeed")), 2000000);
+	assert_string_equal(get(1, "scaling_governor"), "schedutil");
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+	assert_string_equal(get(1, "scaling_governor"), "userspace");
+	assert_int_equal(atoi(get(1, "scaling_max_freq")), 3000000);
+	assert_int_equal(atoi(get(1, "scaling_setspeed")), 1500000);
+	assert_false(frequency_drifted(frequency)); /* the kernel's doing, nobody's */
+}
+
+static void what_another_manager_of_power_changes_is_put_back(void **state)
+{
+	static const char *const files[] = { "scaling_governor", "scaling_min_freq", "scaling_max_freq", "scaling_setspeed" };
+	static const char *const theirs[] = { "powersave\n", "2000000\n", "2000000\n", "1500000\n" };
+	uint32_t khz[CPULIST_MAX_CPUS] = { 2450000 };
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	open_cpus("0");
+	take_over();
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+	for (int i = 0; i < 4; i++) {
+		char ours[64];
+
+		snprintf(ours, sizeof(ours), "%s", get(0, files[i]));
+		assert_false(frequency_drifted(frequency));
+		put(0, files[i], theirs[i]);
+		assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+		if (i == 0)
+			assert_string_equal(get(0, files[i]), ours);
+		else
+			assert_int_equal(atoi(get(0, files[i])), atoi(ours));
+		assert_true(frequency_drifted(frequency));
+	}
 }
 
 static void a_speed_that_cannot_be_written_is_told_with_its_reason(void **state)
@@ -253,7 +307,7 @@ static void a_speed_that_cannot_be_written_is_told_with_its_reason(void **state)
 	snprintf(dir, sizeof(dir), "%s/cpu", root);
 	assert_int_equal(mount(dir, SYSFS, NULL, MS_BIND, NULL), 0);
 	assert_int_equal(mount(NULL, SYSFS, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
-	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), -EROFS);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), -EROFS);
 	assert_non_null(strstr(outcome.where, "scaling_setspeed"));
 	assert_non_null(strstr(outcome.where, strerror(EROFS)));
 }
@@ -268,7 +322,7 @@ static void the_journal_puts_governor_and_limits_back(void **state)
 	bind_tree();
 	open_cpus("0");
 	take_over();
-	assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
 	assert_int_equal(restore_journal("", root, error, sizeof(error)), 3);
 	assert_string_equal(get(0, "scaling_governor"), "schedutil");
 	assert_string_equal(get(0, "scaling_min_freq"), "2000000");
@@ -295,7 +349,7 @@ static void this_machine_runs_at_every_step_and_gets_its_own_back(void **state)
 		const char *file = exact ? "cpu0/cpufreq/scaling_setspeed" : "cpu0/cpufreq/scaling_max_freq";
 		uint32_t want = khz[0] = frequency_ladder(frequency)->value[i];
 
-		assert_int_equal(frequency_apply(frequency, khz, undo, &outcome), 0);
+		assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
 		assert_int_equal(atoi(tree_get(SYSFS, file)), want);
 		if (exact)
 			assert_int_equal(atoi(tree_get(SYSFS, "cpu0/cpufreq/scaling_cur_freq")), want);
@@ -318,6 +372,8 @@ int main(void)
 		TREE_TEST(with_the_governor_userspace_a_speed_is_set_exactly),
 		TREE_TEST(without_it_the_highest_speed_is_capped),
 		TREE_TEST(cpus_that_are_clocked_together_get_the_fastest_speed_asked_for),
+		TREE_TEST(an_offline_cpu_is_left_alone_and_taken_over_again_when_it_is_back),
+		TREE_TEST(what_another_manager_of_power_changes_is_put_back),
 		TREE_TEST(a_speed_that_cannot_be_written_is_told_with_its_reason),
 		TREE_TEST(the_journal_puts_governor_and_limits_back),
 		TREE_TEST(this_machine_runs_at_every_step_and_gets_its_own_back),

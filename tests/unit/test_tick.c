@@ -71,6 +71,44 @@ static void the_view_shows_what_was_in_force_and_adds_up(void **state)
 	assert_int_equal(run.tick.report.slack_permille[1], 200);
 }
 
+static struct cpulist usable;
+
+static int give_usable(void *ctx, struct cpulist *ret)
+{
+	(void)ctx;
+	*ret = usable;
+	return 0;
+}
+
+static void a_core_that_goes_offline_is_planned_around_and_comes_back(void **state)
+{
+	const struct policy_view *view = &run.tick.report.view;
+	unsigned int core = 0;
+
+	(void)state;
+	usable = run.topology.online;
+	run.tick.actuator.usable = give_usable;
+	step(0);
+	assert_int_equal(view->nr_cores, 6);
+	while (run.tick.allocation.owner[core] != 0)
+		core++;
+	cpulist_andnot(&usable, &run.topology.cores[core].cpus);
+	fake_decide(&run, 2, 2, 0);
+	run.next.idle_cores--;
+	assert_int_equal(step(1), 0);
+	assert_int_equal(view->nr_cores, 5);
+	assert_int_equal(view->services[0].have.cores, 1);
+	assert_int_equal(run.tick.report.outcome.error, 0);
+	assert_int_equal(allocation_count(&run.applied, 0), 2);
+	assert_int_equal(run.applied.owner[core], ALLOCATION_OFFLINE);
+
+	usable = run.topology.online;
+	fake_decide(&run, 2, 2, 0);
+	assert_int_equal(step(2), 0);
+	assert_int_equal(view->nr_cores, 6);
+	assert_int_equal(run.tick.report.outcome.error, 0);
+}
+
 static void a_failed_write_keeps_the_old_allocation_and_tells_the_policy(void **state)
 {
 	(void)state;
@@ -268,6 +306,7 @@ int main(void)
 		TEST(the_first_tick_reads_asks_for_the_start_and_applies_it),
 		TEST(later_ticks_read_then_step_then_apply),
 		TEST(the_view_shows_what_was_in_force_and_adds_up),
+		TEST(a_core_that_goes_offline_is_planned_around_and_comes_back),
 		TEST(a_failed_write_keeps_the_old_allocation_and_tells_the_policy),
 		TEST(a_start_that_failed_is_tried_again),
 		TEST(a_decision_that_loses_a_core_is_never_applied),

@@ -32,9 +32,17 @@ until grep -q . "$scratch/record" 2>/dev/null || ! kill -0 $run 2>/dev/null; do
 	sleep 0.2
 done
 
+# switch 0|1 CPU,CPU: off or on, and the controller has had a moment to see it.
+switch() {
+	for cpu in $(echo "$2" | tr ',-' '  '); do
+		echo "$1" >"/sys/devices/system/cpu/cpu$cpu/online"
+	done
+	sleep 1
+}
+
 # The controller is stopped for each look, so that the record cannot run ahead of it.
 looks=0
-while kill -0 $run 2>/dev/null && [ $looks -lt 25 ]; do
+while kill -0 $run 2>/dev/null && [ $looks -lt 20 ]; do
 	kill -STOP $run
 	cpus=$(cat /sys/fs/cgroup/parties/truth/cpuset.cpus.effective 2>/dev/null)
 	first=${cpus%%[-,]*}
@@ -44,11 +52,23 @@ while kill -0 $run 2>/dev/null && [ $looks -lt 25 ]; do
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_cur_freq")"
 	kill -CONT $run
 	looks=$((looks + 1))
+	# The service's last core goes away, and comes back; the first CPU of all cannot.
+	case $looks in
+	6)
+		gone=$(cat "/sys/devices/system/cpu/cpu${cpus##*[-,]}/topology/thread_siblings_list")
+		case $gone in 0*) gone=$(cat /sys/devices/system/cpu/cpu15/topology/thread_siblings_list) ;; esac
+		switch 0 "$gone"
+		;;
+	13) switch 1 "$gone" ;;
+	esac
 	sleep 0.4
 done >"$scratch/seen"
 wait $run
 tap_is $? 0 'the run ends well'
 disown_pid $run
+tap_is "$(grep -c -e 'event=cores-offline nr=1' -e 'event=cores-offline nr=0' "$scratch/log")" 2 \
+	'a core that goes offline is planned around, and is back'
+tap_is "$(grep -c 'event=apply-failed' "$scratch/log")" 0 'without a step that fails'
 tap_note "$(cat "$scratch/log")"
 
 # Record: cpus and kHz after each line; a look must match the last whole line or the step under way.
@@ -68,4 +88,22 @@ read -r looks kinds <"$scratch/counts"
 tap_ok $? "the machine was looked at $looks times and had $kinds different allocations"
 tap_is "$(ls -d /sys/fs/cgroup/parties /run/parties 2>/dev/null)" '' 'nothing of the run is left'
 tap_is "$(cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort -u)" schedutil 'every governor is back'
+
+# A run that ends while a core is offline: its CPUs' speed waits for them.
+parties run -c "$scratch/conf" --quiet --for 3s >"$scratch/log" 2>&1 &
+run=$!
+own $run
+until grep -q 'event=start' "$scratch/log" || ! kill -0 $run 2>/dev/null; do
+	sleep 0.2
+done
+switch 0 "$(cat /sys/devices/system/cpu/cpu15/topology/thread_siblings_list)"
+wait $run
+tap_is $? 0 'a run beside a core that went offline ends well'
+disown_pid $run
+switch 1 14,15
+tap_is "$(cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort -u | xargs)" 'schedutil userspace' \
+	'the core comes back as it was during the run'
+parties restore >"$scratch/log" 2>&1
+tap_is $? 0 'restore puts the rest back'
+tap_is "$(cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort -u)" schedutil 'and every governor is as before'
 tap_done
