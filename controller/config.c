@@ -308,13 +308,20 @@ static int take_options(struct parser *p)
 	return fail(p, bad->line, bad->key, "%s", reason);
 }
 
-/* Whoever steers or records what clients report must know where. */
+/* Whoever steers or records what clients report must know where, and reports do not say whose they are. */
 static void check_clients(struct parser *p)
 {
-	for (uint32_t i = 0; i < p->config->nr_services && p->config->feedback != CONFIG_FEEDBACK_BPF; i++)
-		if (!p->config->services[i].client[0])
-			fail(p, p->config->services[i].line, "client",
-			     "missing in [service %s], which feedback asks for: write client = path", p->config->services[i].name);
+	const struct config_service *services = p->config->services;
+
+	for (uint32_t i = 0; i < p->config->nr_services && p->config->feedback != CONFIG_FEEDBACK_BPF; i++) {
+		if (!services[i].client[0])
+			fail(p, services[i].line, "client", "missing in [service %s], which feedback asks for: write client = path",
+			     services[i].name);
+		for (uint32_t j = 0; j < i; j++)
+			if (!strcmp(services[i].client, services[j].client))
+				fail(p, services[i].line, "client", "the clients of [service %s] report to the same file, and nothing "
+				     "tells them apart", services[j].name);
+	}
 }
 
 int config_parse(const char *file, const char *text, size_t length, struct config *ret, char *error, size_t error_size)

@@ -55,24 +55,16 @@ static void close_source(struct source *s)
 	s->skipping = false;
 }
 
-/* Without waiting: the path may be a FIFO by mistake. */
-static void open_source(struct source *s, const char *path)
-{
-	s->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	s->open_error = s->fd < 0 ? errno : fstat(s->fd, &s->opened) < 0 ? errno : S_ISREG(s->opened.st_mode) ? 0 : EINVAL;
-	if (s->open_error)
-		close_source(s);
-}
-
 /* Lines of another file than before, or of the same begun again, count from 1. */
 static void follow(struct source *s, const char *path)
 {
 	struct stat now;
-	bool there = stat(path, &now) == 0;
+	/* A FIFO or a device by mistake is not even opened. */
+	int err = stat(path, &now) < 0 ? errno : S_ISREG(now.st_mode) ? 0 : EINVAL;
 
-	if (s->fd >= 0 && (!there || now.st_dev != s->opened.st_dev || now.st_ino != s->opened.st_ino)) {
+	if (s->fd >= 0 && (err || now.st_dev != s->opened.st_dev || now.st_ino != s->opened.st_ino)) {
 		close_source(s);
-		s->restarted = there;
+		s->restarted = !err;
 	}
 	if (s->fd >= 0 && now.st_size < s->offset) {
 		s->offset = 0;
@@ -80,8 +72,13 @@ static void follow(struct source *s, const char *path)
 		s->skipping = false;
 		s->restarted = true;
 	}
-	if (s->fd < 0)
-		open_source(s, path);
+	if (s->fd < 0 && !err) {
+		s->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		err = s->fd < 0 || fstat(s->fd, &s->opened) < 0 ? errno : 0;
+	}
+	if (err)
+		close_source(s);
+	s->open_error = err;
 }
 
 static void refuse(struct source *s, int err, const char *reason)

@@ -40,10 +40,21 @@ if command -v memcached >/dev/null; then
 	own $!
 	wait_for_port 20521
 	to_memcached='--protocol memcached --to 127.0.0.1:20521'
-	load memcached $to_memcached --requests 20000 --rate 10000 --connections 7 --get 80 --value 1000
+	load memcached $to_memcached --requests 20000 --rate 10000 --connections 7 --get 80 --value 1000 --report "$scratch/reports"
 	tap_is "$(field completed "$scratch/memcached.load")" 20000 'memcached: the client completed 20000 requests'
 	tap_is $(($(counter cmd_get 20521) + $(counter cmd_set 20521))) 20000 \
 		'memcached: the server counted 20000 requests'
+
+	tap_is "$(grep -o '\(\[\|,\)[0-9.]*,[0-9]*\]' "$scratch/reports" | tr -d '[]' | awk -F, '{ sum += $NF } END { print sum }')" 20000 \
+		'memcached: the reports hold every request'
+	tap_is "$(grep -o '"sent":[0-9]*' "$scratch/reports" | awk -F: '{ sum += $2 } END { print sum }')" 20000 \
+		'memcached: and say when it was sent'
+	awk -v lines="$(wc -l <"$scratch/reports")" 'BEGIN { exit !(lines >= 30 && lines <= 60) }'
+	tap_ok $? 'memcached: 20 reports a second'
+	exits 1 'a report that cannot be written is an error before the first request' "$BUILD/parties-load" $to_memcached \
+		--requests 10 --rate 100 --report /nonexistent/reports
+	grep -q '^parties-load: --report: /nonexistent/reports$' "$scratch/stderr"
+	tap_ok $? 'and it is named'
 
 	before=$(counter total_connections 20521)
 	load connect-first $to_memcached --requests 10 --rate 1000 --connections 50 --connect-first

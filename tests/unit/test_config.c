@@ -196,6 +196,8 @@ static void feedback_from_clients_needs_a_place_where_they_report(void **state)
 		"t.conf:3: client: missing in [service a], which feedback asks for: write client = path");
 	refuses("[controller]\nfeedback = both\n" SERVICE "client =\n",
 		"t.conf:3: client: missing in [service a], which feedback asks for: write client = path");
+	refuses("[controller]\nfeedback = client\n" SERVICE "client = /r\n[service b]\nmatch = pid:2\ntarget = p99 < 1s\n"
+		"client = /r\n", "t.conf:7: client: the clients of [service a] report to the same file, and nothing tells them apart");
 	refuses(SERVICE "client = a.reports\n", "t.conf:4: client: 'a.reports' is not an absolute path");
 }
 
