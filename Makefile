@@ -63,6 +63,7 @@ programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
 libs_hotel-search := -lgrpc -lgpr -lm -lpthread
 libs_ebee-watch := -lbpf -lelf -lz
 libs_naive := -lbpf -lelf -lz
+libs_plant-check = $(LDLIBS_PARTIES)
 libs_parties-load := -lgrpc -lgpr -ljansson -lm -lpthread
 program_o = $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/$(1)/*.c experiments/common/*.c))
 
@@ -79,7 +80,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|log|sqrt|abort|__as
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo accuracy check check-all check-cases cost figures fit sim purity clean help install tests fuzzers
+.PHONY: all deps demo accuracy check check-all check-cases cost figures fit plant-check sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -92,6 +93,7 @@ help:
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'fit            the simulated queue beside real servers: fitted at some loads, predicted at others (as root)'
+	@echo 'plant-check    the simulated machine against queueing theory and the published services, and its speed'
 	@echo 'sim            the controller on a simulated machine, no rights needed'
 	@echo 'figures        all policies on the simulated machine, beside an oracle: Figures 7 to 11, experiments/RESULTS.md'
 	@echo 'install        into PREFIX (default $(PREFIX))    clean       remove build folders'
@@ -99,7 +101,7 @@ help:
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
 	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
 	echo yes),)
-ifeq ($(filter deps help clean demo accuracy check check-all compare fit sim,$(MAKECMDGOALS)),)
+ifeq ($(filter deps help clean demo accuracy check check-all compare fit plant-check sim,$(MAKECMDGOALS)),)
 $(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif
@@ -164,6 +166,7 @@ endef
 $(foreach p,$(programs),$(eval $(call program_rule,$(p))))
 
 $(BUILD)/ebee-watch: $(BUILD)/libebee.a
+$(BUILD)/plant-check: $(BUILD)/libparties.a $(BUILD)/libebee.a
 
 $(BUILD)/purity: $(pure_o)
 	$(call say,PURE,'$(words $^) objects')
@@ -272,6 +275,12 @@ figures:
 	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/parties $(studies)
 	$(Q)BUILD=$(BUILD) experiments/figures/run $(ARGS)
+
+# Is the simulated machine what theory says?  Minutes.
+plant-check:
+	$(call ensure,$(PACKAGES_BUILD))
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) $(BUILD)/plant-check
+	$(Q)$(BUILD)/plant-check
 
 sim:
 	$(call ensure,$(PACKAGES_BUILD) gnuplot-nox)

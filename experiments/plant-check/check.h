@@ -9,8 +9,8 @@
 
 /* How many rows are out of bounds; negative: it could not be done, and said why. */
 int check_theory(uint64_t nr_requests);
-int check_services(uint64_t nr_requests);
+int check_services(const char *scenario, uint64_t nr_requests); /* NULL: the catalogue's */
 /* Nothing is out of bounds here: machines differ. */
-int check_speed(void);
+void check_speed(void);
 
 #endif

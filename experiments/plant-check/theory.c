@@ -218,6 +218,8 @@ int check_theory(uint64_t nr_requests)
 			nr_bad += report(c, "p99", (double)percentile_99(r.latencies_ns, r.nr) / SERVICE_NS, theory_p99(c));
 	}
 	fprintf(stderr, "\r%50s\r", "");
+	if (nr_bad)
+		fprintf(stderr, "plant-check: %d rows of theory are off by more than %.0f %%\n", nr_bad, bound * 100);
 	free(r.latencies_ns);
 	return nr_bad;
 failed:

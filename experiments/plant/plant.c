@@ -156,6 +156,11 @@ double plant_max_load(const struct plant *p, uint32_t service)
 	return p->scenario.services[service].model.station.max_load;
 }
 
+bool plant_has_disk(const struct plant *p, uint32_t service)
+{
+	return p->scenario.services[service].model.station.nr_disks > 0;
+}
+
 double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns)
 {
 	return (double)profile_load_ppm(&p->scenario.services[service].profile, t_ns) / PROFILE_FULL_LOAD_PPM;

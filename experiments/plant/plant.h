@@ -34,6 +34,8 @@ uint64_t plant_duration_ns(const struct plant *p);
 uint32_t plant_load_permille(const struct plant *p, uint32_t service);
 /* Requests per second at 100 %. */
 double plant_max_load(const struct plant *p, uint32_t service);
+/* Its requests wait for disks, which no core and no speed makes faster. */
+bool plant_has_disk(const struct plant *p, uint32_t service);
 /* Load as a share, at any instant of the profile. */
 double plant_load_at(const struct plant *p, uint32_t service, uint64_t t_ns);
 /* Runs virtual time up to now_ns. */

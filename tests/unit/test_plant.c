@@ -278,6 +278,31 @@ static void what_is_read_wrong_is_wrong_by_the_share_asked_for_and_as_late_as_ev
 	plant_close(b);
 }
 
+static void clients_and_kernel_are_read_at_the_same_instants(void **state)
+{
+	static const char text[] = "[plant]\ncores = 4\nduration = 9s\nnoise = 5\n[service a]\n" CONSTANT
+				   "network = 2ms 1ms\nprofile = at 0s 100%\n";
+	struct plant *a = opened(text, 1), *b = opened(text, 1);
+	struct sensor clients = plant_client_sensor(a);
+	struct sample seen;
+
+	(void)state;
+	GIVE(a, 10, 4);
+	GIVE(b, 10, 4);
+	for (uint64_t t_ns = SECOND; t_ns < 9 * SECOND; t_ns += SECOND) {
+		struct sample with = advance(a, t_ns), without;
+
+		assert_int_equal(clients.read(clients.ctx, t_ns, &seen, 1), 0);
+		without = advance(b, t_ns); /* that clients are asked changes nothing for the kernel, noise included */
+		assert_memory_equal(&with, &without, sizeof(with));
+		assert_int_equal(seen.window_ns, SECOND);
+		assert_int_equal(seen.nr_completed, with.nr_completed);
+		assert_in_range(seen.mean_ns - with.mean_ns, 2.9 * MS, 3.7 * MS); /* 2 + 1 / (1 - 0.2) */
+	}
+	plant_close(a);
+	plant_close(b);
+}
+
 static void windows_are_lost_as_often_as_asked_for(void **state)
 {
 	struct plant *p = opened("[plant]\ncores = 4\nduration = 9s\nlost = 20\n[service a]\n" CONSTANT
@@ -343,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_controller_meets_a_target_that_the_even_split_misses),
 		cmocka_unit_test(an_allocation_takes_effect_after_the_delay_asked_for),
 		cmocka_unit_test(what_is_read_wrong_is_wrong_by_the_share_asked_for_and_as_late_as_ever),
+		cmocka_unit_test(clients_and_kernel_are_read_at_the_same_instants),
 		cmocka_unit_test(windows_are_lost_as_often_as_asked_for),
 		cmocka_unit_test(a_ladder_of_listed_states_ends_at_its_nominal_speed),
 		cmocka_unit_test(equal_seeds_repeat_a_run_to_the_last_nanosecond),
