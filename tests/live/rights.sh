@@ -119,7 +119,7 @@ refused 'steering' 'missing CAP_DAC_OVERRIDE (to write cgroups and frequencies),
 # The doctor says all of it at once, and has looked at the rest.
 doctor() {
 	nobody "$1" $parties doctor >"$scratch/doctor" 2>&1
-	tap_is "$? $(tail -n 1 "$scratch/doctor" | cut -c 1-40) $(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/doctor")" "3 $2 18" \
+	tap_is "$? $(tail -n 1 "$scratch/doctor" | cut -c 1-41) $(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/doctor")" "3 $2 18" \
 		"the doctor, asked by nobody with $1"
 	tap_note "$(grep -A 2 '^bpf\|^rights\|^run:' "$scratch/doctor")"
 }
