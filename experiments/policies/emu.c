@@ -11,7 +11,7 @@
 #include "experiments/plant/catalogue.h"
 #include "study.h"
 
-enum { MAX_DIRECTIONS = 40, LIST = 0, EACH = 1 };
+enum { MAX_DIRECTIONS = 40, DIRECTIONS_SEED = 8000, LIST = 0, EACH = 1 };
 
 static const char details[] =
 	"A direction is a set of services and the proportion of their loads.  Along it, EMU is the highest total load that\n"
@@ -54,7 +54,7 @@ static struct direction draw(uint32_t nr, uint32_t number)
 	double most = 0;
 	struct rng dice;
 
-	rng_seed(&dice, nr * MAX_DIRECTIONS + number);
+	rng_seed(&dice, DIRECTIONS_SEED + nr * MAX_DIRECTIONS + number);
 	study_draw_services(&dice, nr, &d.mix);
 	for (uint32_t i = 0; i < nr; i++) {
 		d.weights[i] = (double)(10 + rng_below(&dice, 91)) / 100;

@@ -60,13 +60,18 @@ emu --cache "$scratch/one" >"$scratch/again"
 cat "$scratch"/one/*.memo | cmp -s - "$scratch/before" && cmp -s "$scratch/first" "$scratch/again"
 tap_ok $? "a second run plays nothing again"
 
-"$BUILD/mixes" --mixes 1 --services 3 --cache "$scratch/one" static >"$scratch/mixes" 2>/dev/null
-awk -F '\t' '$2 == "static" { ok = NF == 15 && $6 == "60.0" && $9 == 1 && $12 == "0.000" && $15 ~ /^0:.*=.*=.*=/ } END { exit !ok }' \
+"$BUILD/mixes" --mixes 1 --services 2 --seed 7 --cache "$scratch/one" static >"$scratch/mixes" 2>/dev/null
+awk -F '\t' '$2 == "static" { ok = NF == 15 && $6 == "60.0" && $9 == 1 && $12 == "0.000" && $15 ~ /^0:.*=.*=/ } END { exit !ok }' \
 	"$scratch/mixes"
 tap_ok $? "the even split never becomes valid in a mix chosen so that it is not"
-"$BUILD/fig8" --grid 2 --means --cache "$scratch/one" static >"$scratch/fig8" 2>/dev/null
-awk -F '\t' '$1 == "oracle" { best = $4; ok = $5 == "1.000" } $1 == "static" { ok = ok && $4 + 0 <= best + 0 }
-	END { exit !(ok && best > 0) }' "$scratch/fig8"
-tap_ok $? "figure 8 has an oracle that nobody is above"
+"$BUILD/fig8" --grid 2 --cache "$scratch/one" static >"$scratch/fig8" 2>/dev/null
+tap_is "$(grep -c -P '^(oracle|static)\t(50|100)\t(50|100)\t-1$' "$scratch/fig8")" 8 \
+	"half of xapian's and half of nginx's load do not fit together, so that no cell of a coarse figure 8 holds"
+if [ -n "${TEST_ALL:-}" ]; then
+	"$BUILD/fig8" --grid 4 --means --cache "$scratch/one" static >"$scratch/fig8" 2>/dev/null
+	awk -F '\t' '$1 == "oracle" { best = $4; ok = $5 == "1.000" } $1 == "static" { ok = ok && $4 + 0 < best + 0 }
+		END { exit !(ok && best > 0) }' "$scratch/fig8"
+	tap_ok $? "the even split holds less of figure 8 than its oracle"
+fi
 tap_note "$(cat "$scratch/mixes" "$scratch/fig8")"
 tap_done
