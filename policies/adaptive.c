@@ -17,11 +17,13 @@
 #include "demand.h"
 #include "shares.h"
 
-enum { SURE_COUNT = 100, MAX_PATIENCE = 16, NR_BAD_WINDOWS = 2 };
+#include <string.h>
+
+enum { SURE_COUNT = 1000, SOME_COUNT = 100, MAX_PATIENCE = 16 };
 
 static const uint64_t patience_ns = 1000000000, regret_ns = 5000000000, forget_ns = 60000000000,
-		      infeasible_ns = 60000000000;
-static const double goal = 0.85, limit = 0.95, worthwhile = 0.03;
+		      infeasible_ns = 3000000000, again_ns = 60000000000;
+static const double goal = 0.85, limit = 0.95, worthwhile = 0.03, reluctance = 1.1, overload = 1000, short_strain = 1.2;
 static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.6;
 static const double squeezed = 1e6; /* above any cost */
 
@@ -45,8 +47,8 @@ struct adaptive_service {
 
 struct adaptive {
 	struct adaptive_service services[POLICY_MAX_SERVICES];
-	bool short_of_cores;
-	uint64_t short_since_ns;
+	bool too_small; /* the machine, for all of them */
+	uint64_t changed_ns, reported_ns;
 };
 
 static void reject(struct policy_decision *d, uint32_t service, enum policy_resource resource, enum policy_refusal why)
@@ -118,20 +120,32 @@ static struct option choose(const struct adaptive_service *mine, const struct po
 	return best.holds ? best : best_effort_option(mine, view, s, most, high);
 }
 
-/* One late request of a few makes a bad percentile, so few requests must be late twice. */
+/* One late request of a few makes a bad percentile, so that the fewer there are the more often it must be seen. */
 static bool is_violated(struct adaptive_service *mine, const struct policy_service *s)
 {
 	bool judged = s->nr_completed || s->nr_listen_drops;
 	bool bad = s->signal == POLICY_STALLED || (judged && s->latency_ns > s->target_ns);
+	uint32_t must = 1 + (s->nr_completed < SURE_COUNT) + (s->nr_completed < SOME_COUNT);
 
+	if (s->nr_completed >= SOME_COUNT && s->latency_ns > 2 * s->target_ns)
+		must = 1;
 	mine->nr_bad = bad ? mine->nr_bad + 1 : 0;
-	return bad && (s->nr_completed >= SURE_COUNT || mine->nr_bad >= NR_BAD_WINDOWS);
+	return mine->nr_bad >= must;
 }
 
 static struct option keep(const struct adaptive_service *mine, const struct policy_view *view,
 			  const struct policy_share *now)
 {
 	return (struct option){ *now, cost_of(mine, view, now->cores, now->speed), true };
+}
+
+/* The latency comes from elsewhere (a disk): it is expected to be as long without a core more. */
+static bool is_core_useless(const struct adaptive_service *mine, uint32_t cores, uint32_t speed)
+{
+	double rush = demand_rush(&mine->demand);
+
+	return cores && demand_latency_ns(&mine->demand, rush, cores, speed) <
+			(1 + worthwhile) * demand_latency_ns(&mine->demand, rush, cores + 1, speed);
 }
 
 /* The prediction was wrong or cannot be made: one core more, at full speed. */
@@ -182,18 +196,19 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	struct option best, here = keep(mine, view, now);
 	bool violated, enough, spare;
 
-	if (is_blind(mine, s) && s->signal != POLICY_STALLED) {
+	if (s->signal == POLICY_LOST) {
 		reject(d, i, POLICY_NR_RESOURCES, POLICY_REFUSED_BLIND);
 		return here;
 	}
 	violated = is_violated(mine, s);
 	mine->missed = violated ? (double)s->latency_ns / (double)s->target_ns : 0;
-	if (s->signal == POLICY_STALLED)
+	if (is_blind(mine, s))
 		return violated ? step_up(mine, view, s, now) : here;
 	enough = demand_latency_ns(&mine->demand, demand_rush(&mine->demand), now->cores, now->speed) <=
 		 limit * (double)s->target_ns;
 	best = choose(mine, view, s, s->max.cores);
-	spare = enough && !violated && best.holds && best.cost < here.cost * (1 - worthwhile);
+	spare = !violated && best.cost < here.cost * (1 - worthwhile) &&
+		(best.holds ? enough : best.share.speed == now->speed && is_core_useless(mine, best.share.cores, now->speed));
 	if (may_shrink(mine, now_ns, spare)) {
 		mine->shrunk_ns = now_ns;
 		return best;
@@ -209,14 +224,15 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	return step_up(mine, view, s, now);
 }
 
-/* The predicted latency in targets, whatever is queued now; a violation that is seen counts in any case. */
+/* The predicted latency in targets, whatever is queued now; more where it has to give for it, so that nothing goes to and fro. */
 static double strain(const struct adaptive_service *mine, const struct policy_service *s,
 		     const struct policy_share *share)
 {
 	const struct demand *d = &mine->demand;
-	double predicted = demand_latency_ns(d, d->rate, share->cores, share->speed) / (double)s->target_ns;
+	double predicted = demand_latency_ns(d, d->rate, share->cores, share->speed);
 
-	return share->cores <= s->have.cores && mine->missed > predicted ? mine->missed : predicted;
+	predicted /= predicted < DEMAND_ENDLESS_NS ? (double)s->target_ns : DEMAND_ENDLESS_NS / overload;
+	return share->cores < s->have.cores ? predicted * reluctance : predicted;
 }
 
 /*
@@ -249,14 +265,31 @@ static struct loss without_core(const struct adaptive *a, const struct policy_vi
 		l.less = *wanted;
 		l.less.share.cores--;
 		speed_range(view, s, &low, &l.less.share.speed);
-		l.missed = squeezed + strain(&a->services[i], s, &l.less.share);
+		l.missed = squeezed;
+		if (!is_core_useless(&a->services[i], l.less.share.cores, l.less.share.speed))
+			l.missed += strain(&a->services[i], s, &l.less.share);
 	}
 	l.less.floor = wanted->floor;
 	return l;
 }
 
-/* Makes the wishes fit the machine, core by core.  Returns whether somebody goes short; of equals, those named last. */
-static bool fit(const struct adaptive *a, const struct policy_view *view, struct option *wanted)
+/* Who gives a core: whoever misses it least, of equals who is named last; or `in_order`, of those who do miss it the last. */
+static int32_t choose_donor(const struct policy_view *view, const struct loss *losses, bool in_order)
+{
+	int32_t who = POLICY_NOBODY;
+
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		if (!losses[i].possible)
+			continue;
+		if (who == POLICY_NOBODY || losses[i].missed <= losses[who].missed ||
+		    (in_order && losses[who].missed > squeezed))
+			who = (int32_t)i;
+	}
+	return who;
+}
+
+/* Makes the wishes fit the machine, core by core.  Returns whether somebody goes short. */
+static bool fit(const struct adaptive *a, const struct policy_view *view, bool in_order, struct option *wanted)
 {
 	struct loss losses[POLICY_MAX_SERVICES];
 	bool somebody_short = false;
@@ -267,14 +300,11 @@ static bool fit(const struct adaptive *a, const struct policy_view *view, struct
 	for (uint32_t i = 0; i < view->nr_services && sum > view->nr_cores; i++)
 		losses[i] = without_core(a, view, i, &wanted[i]);
 	while (sum > view->nr_cores) {
-		int32_t who = POLICY_NOBODY;
+		int32_t who = choose_donor(view, losses, in_order);
 
-		for (uint32_t i = 0; i < view->nr_services; i++)
-			if (losses[i].possible && (who == POLICY_NOBODY || losses[i].missed <= losses[who].missed))
-				who = (int32_t)i;
 		if (who == POLICY_NOBODY)
 			break;
-		somebody_short |= losses[who].missed > squeezed + 1;
+		somebody_short |= losses[who].missed > squeezed + short_strain;
 		sum -= wanted[who].share.cores - losses[who].less.share.cores;
 		wanted[who] = losses[who].less;
 		losses[who] = without_core(a, view, (uint32_t)who, &wanted[who]);
@@ -323,14 +353,33 @@ static void explain(const struct policy_decision *before, uint32_t nr_services, 
 		d->victim = POLICY_BE;
 }
 
-static bool infeasible_event(struct adaptive *a, uint64_t now_ns, bool short_of_cores)
+/*
+ * The machine is too small when no division of it serves everybody for a while, as predicted and as seen.  From then on
+ * those named first are served, until all have fitted for as long.
+ */
+static bool is_too_small(struct adaptive *a, uint64_t now_ns, const struct policy_view *view, bool somebody_short)
 {
-	if (!a->short_of_cores || !short_of_cores)
-		a->short_since_ns = now_ns;
-	a->short_of_cores = short_of_cores;
-	if (!short_of_cores || now_ns - a->short_since_ns < infeasible_ns)
+	bool missed = false;
+
+	for (uint32_t i = 0; i < view->nr_services; i++)
+		missed |= a->services[i].missed > 0;
+	if (a->too_small ? somebody_short : !somebody_short)
+		a->changed_ns = now_ns;
+	if (now_ns - a->changed_ns < infeasible_ns || !(a->too_small || missed))
 		return false;
-	a->short_since_ns = now_ns;
+	a->too_small = !a->too_small;
+	a->changed_ns = a->reported_ns = now_ns;
+	return a->too_small;
+}
+
+/* The event: when the machine has become too small, and again after each minute in which it stays so. */
+static bool infeasible_event(struct adaptive *a, uint64_t now_ns, const struct policy_view *view, bool somebody_short)
+{
+	if (is_too_small(a, now_ns, view, somebody_short))
+		return true;
+	if (!a->too_small || now_ns - a->reported_ns < again_ns)
+		return false;
+	a->reported_ns = now_ns;
 	return true;
 }
 
@@ -338,7 +387,7 @@ static void adaptive_init(void *state, uint64_t now_ns, const struct policy_view
 {
 	struct adaptive *a = state;
 
-	*a = (struct adaptive){ .short_since_ns = now_ns };
+	*a = (struct adaptive){ .changed_ns = now_ns };
 	for (uint32_t i = 0; i < view->nr_services; i++) {
 		demand_init(&a->services[i].demand);
 		a->services[i].patience = 1;
@@ -351,8 +400,9 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 			  struct policy_decision *ret)
 {
 	struct adaptive *a = state;
-	struct option wanted[POLICY_MAX_SERVICES];
+	struct option wanted[POLICY_MAX_SERVICES], fitted[POLICY_MAX_SERVICES];
 	struct policy_decision before;
+	bool somebody_short;
 
 	(void)rng;
 	shares_keep(view, ret);
@@ -366,10 +416,16 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
 		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
 	}
-	ret->infeasible = infeasible_event(a, now_ns, fit(a, view, wanted));
-	hand_out(view, wanted, ret);
+	memcpy(fitted, wanted, view->nr_services * sizeof(wanted[0]));
+	somebody_short = fit(a, view, false, fitted);
+	ret->infeasible = infeasible_event(a, now_ns, view, somebody_short);
+	if (a->too_small) {
+		memcpy(fitted, wanted, view->nr_services * sizeof(wanted[0]));
+		fit(a, view, true, fitted);
+	}
+	hand_out(view, fitted, ret);
 	explain(&before, view->nr_services, ret);
-	if (a->short_of_cores)
+	if (somebody_short)
 		ret->reason = POLICY_REASON_EXHAUSTED;
 	else if (ret->direction == POLICY_HOLD && ret->nr_rejected == view->nr_services)
 		ret->reason = POLICY_REASON_NO_SIGNAL;

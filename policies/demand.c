@@ -6,13 +6,17 @@
 
 #include <math.h>
 
-enum { FIRST_TAIL = 3, COST_COUNT = 500, SPEED_COUNT = 1000, TAIL_COUNT = 200, FEW_COUNT = 100, USUAL_WAIT_PARTS = 4 };
+enum { COST_COUNT = 500, SPEED_COUNT = 1000, FEW_COUNT = 100, RATE_COUNT = 40, USUAL_WAIT_PARTS = 4 };
 
 static const double least_memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 2, doubt = 0.07, drain_s = 0.25;
 static const double step_ratio = 1.25, hoped_ratio = 1.1; /* of the costs at two speeds, where one is not known */
-static const double first_wait = 0.6, least_wait = 0.2, most_wait = 12, light_wait = 0.3, few_excess = 0.3;
 static const double most_trust = 0.3; /* in what a single window says of the cost, however many requests it saw */
-static const double full = 0.97, log_of_100 = 4.605, endless_ns = 1e18;
+static const double full = 0.97, log_of_100 = 4.605, endless_ns = DEMAND_ENDLESS_NS;
+/* Of a service about which nothing is known; the wait of an exponential or a nearly constant request lies within it. */
+static const double first_tail = 0.55, first_wait = -1.4, var_first_tail = 1, var_first_wait = 0.1;
+static const double least_wait = -2, drift = 0.0005; /* of both, in a window */
+static const double chance_of_one = 9, chance_count = 8, chance_of_any = 0.01; /* variance of a seen percentile of one request, and the least */
+static const double euler = 0.577, merge_ns = 10e9, surprise_fades = 0.98, sure = 4;
 
 static double larger(double a, double b)
 {
@@ -26,36 +30,42 @@ static double smaller(double a, double b)
 
 void demand_init(struct demand *d)
 {
-	*d = (struct demand){ .tail = FIRST_TAIL, .wait = first_wait };
+	*d = (struct demand){ 0 };
+	for (int kind = 0; kind < DEMAND_NR_KINDS; kind++)
+		d->queues[kind] = (struct demand_queue){ .tail = first_tail, .wait = first_wait,
+							 .var_tail = var_first_tail, .var_wait = var_first_wait };
 }
 
 /* A rate that chance does not explain is a new rate; otherwise it is averaged. */
 static void observe_rate(struct demand *d, const struct policy_service *s, double window_s)
 {
 	double rate = (double)s->nr_arrived / window_s;
-	double chance = sqrt(larger(d->rate, rate) / window_s);
-	double change = rate - d->rate, memory_s = larger(least_memory_s, 2 * (double)s->target_ns / 1e9);
+	double chance = sqrt(larger(d->rate, rate) / window_s), change = rate - d->rate;
+	double memory_s = smaller(larger(least_memory_s, RATE_COUNT / larger(d->rate, rate)), d->age_ns / 1e9);
 
-	if (!d->known || fabs(change) > sigmas_of_change * chance)
+	if (fabs(change) > sigmas_of_change * chance)
 		d->rate = rate;
 	else
 		d->rate += change * window_s / (window_s + memory_s);
 	chance = sqrt(d->rate / (window_s + memory_s));
-	d->busy_rate = larger(d->rate, smaller(rate, d->rate + chance)) + sigmas_of_chance * chance;
+	change = rate - d->rate - sqrt(d->rate / window_s); /* what a ramp may have added */
+	d->busy_rate = d->rate + smaller(larger(change, 0), chance) + sigmas_of_chance * chance;
 }
 
 static void observe_backlog(struct demand *d, const struct policy_service *s)
 {
 	double usual = s->have.cores + d->rate * (double)s->target_ns / 1e9 / USUAL_WAIT_PARTS;
 
-	d->backlog = larger((double)s->nr_in_flight - usual, 0);
+	d->backlog_rate = larger((double)s->nr_in_flight - usual, 0) / larger(drain_s, (double)s->target_ns / 1e9);
 }
 
-/* Until a speed is well known a different cost is the speed's; after that it is the request's. */
-static void observe_cost(struct demand *d, const struct policy_service *s)
+/*
+ * Until a speed is well known a different cost is the speed's; after that it is the request's.  CPU time is spent before the
+ * request completes, so that a window of few requests says little.
+ */
+static void observe_cost(struct demand *d, uint32_t speed, double n, double cost_ns)
 {
-	uint32_t speed = s->have.speed;
-	double n = (double)s->nr_completed, cost_ns = (double)s->cpu_ns / n, trust;
+	double trust;
 
 	if (d->nr_costed == 0) {
 		d->slowness[speed] = 1;
@@ -74,49 +84,98 @@ static void observe_cost(struct demand *d, const struct policy_service *s)
 }
 
 /* The percentile of the waiting time, in costs. */
-static double waiting(double cores, double utilisation)
+static double waiting(enum demand_kind kind, double cores, double utilisation)
 {
-	double log_wait;
+	double servers = kind == DEMAND_SHARED ? cores : 1, log_wait;
 
 	if (utilisation <= 0)
 		return 0;
-	log_wait = log_of_100 + (sqrt(2 * (cores + 1)) - 1) * log(utilisation);
-	return log_wait > 0 ? log_wait / (cores * (1 - utilisation)) : 0;
+	log_wait = log_of_100 + (sqrt(2 * (servers + 1)) - 1) * log(utilisation);
+	return log_wait > 0 ? log_wait / (servers * (1 - utilisation)) : 0;
 }
 
-/* A service whose cores were full says how long its queue was, not how it waits. */
-static void observe_tail(struct demand *d, const struct policy_service *s, uint64_t window_ns)
+/* Of the percentile in costs. */
+static double log_expected(const struct demand_queue *q, double w)
 {
-	double n = (double)s->nr_completed, trust = larger(n / (n + TAIL_COUNT) / 2, n / (n + d->nr_tailed));
-	double cores = s->have.cores, utilisation = (double)s->cpu_ns / ((double)window_ns * cores);
-	double seen = (double)s->latency_ns / demand_cost_ns(d, s->have.speed), w;
-
-	if (n < FEW_COUNT) /* the slowest of a few is no high percentile yet */
-		seen *= 1 + few_excess * (1 - n / FEW_COUNT);
-
-	if (utilisation >= full)
-		return;
-	w = waiting(cores, utilisation);
-	if (w < light_wait || seen < d->tail)
-		d->tail += (larger(seen - d->wait * w, 1) - d->tail) * trust;
-	else
-		d->wait += ((seen - d->tail) / w - d->wait) * trust;
-	d->wait = smaller(larger(d->wait, least_wait), most_wait);
-	d->nr_tailed += n;
+	return q->tail + log(1 + exp(q->wait) * w);
 }
 
+/* A percentile in costs was seen where a queue makes requests wait w; `chance` is the variance of its logarithm. */
+static void learn(struct demand_queue *q, double log_seen, double w, double chance)
+{
+	double waited = exp(q->wait) * w, slope = waited / (1 + waited); /* of the expected by q->wait */
+	double error = log_seen - log_expected(q, w);
+	double along_tail = q->var_tail + slope * q->cov, along_wait = q->cov + slope * q->var_wait;
+	double spread = along_tail + slope * along_wait + chance;
+
+	q->surprise = q->surprise * surprise_fades + error * error / spread + log(spread);
+	q->tail = larger(q->tail + error * along_tail / spread, 0);
+	q->wait = larger(q->wait + error * along_wait / spread, least_wait);
+	q->var_tail += drift - along_tail * along_tail / spread;
+	q->var_wait += drift - along_wait * along_wait / spread;
+	q->cov -= along_tail * along_wait / spread;
+}
+
+/* The slowest of a few is no high percentile yet: what it is above one cost grows as that of exponential requests would. */
+static double log_percentile(double costs, double n)
+{
+	double excess = larger(costs - 1, 0.05);
+
+	if (n < FEW_COUNT)
+		excess *= larger(log_of_100 / (log(n) + euler), 1);
+	return log(1 + excess);
+}
+
+static void add_window(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
+{
+	struct demand_sum *sum = &d->sum;
+	double n = (double)s->nr_completed, costs = 0, utilisation = 1;
+
+	sum->nr += n;
+	sum->cpu_ns += (double)s->cpu_ns;
+	sum->span_ns += (double)window_ns;
+	if (d->known && n > 0) {
+		costs = (double)s->latency_ns / demand_cost_ns(d, s->have.speed);
+		utilisation = n < FEW_COUNT ? demand_work(d, s->have.speed) / s->have.cores
+					    : (double)s->cpu_ns / ((double)window_ns * s->have.cores);
+	}
+	/* Full cores say how long the queue was, not how requests wait; right after a change nothing is usual. */
+	if (utilisation >= full || d->backlog_rate > 0 || !(settled || n < FEW_COUNT))
+		return;
+	sum->nr_usual += n;
+	sum->costs = larger(sum->costs, costs);
+	sum->spare += n * (1 - utilisation) * (1 - utilisation);
+	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS; kind++)
+		sum->waits[kind] += n * waiting(kind, s->have.cores, utilisation);
+}
+
+/* Windows of few requests become one, longer and longer. */
 void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
 {
+	struct demand_sum *sum = &d->sum;
+	double half_done, n;
+
 	if (s->signal == POLICY_LOST || !window_ns)
 		return;
 	observe_rate(d, s, (double)window_ns / 1e9);
 	observe_backlog(d, s);
-	if (!s->nr_completed || !s->cpu_ns || s->have.speed >= DEMAND_MAX_SPEEDS)
+	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
 		return;
-	observe_cost(d, s);
+	if (s->have.speed != sum->speed)
+		*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = sum->half_done };
+	add_window(d, s, window_ns, settled);
+	d->age_ns += (double)window_ns;
+	if (sum->nr <= 0 || sum->cpu_ns <= 0 ||
+	    (sum->nr < FEW_COUNT && sum->span_ns < smaller(merge_ns, d->age_ns / 2)))
+		return;
+	half_done = smaller((double)s->nr_in_flight, s->have.cores) / 2;
+	observe_cost(d, s->have.speed, sum->nr, sum->cpu_ns / larger(sum->nr + half_done - sum->half_done, 1));
 	d->known = true;
-	if (settled && s->have.cores && d->backlog == 0)
-		observe_tail(d, s, window_ns);
+	n = sum->nr_usual;
+	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS && n > 0; kind++)
+		learn(&d->queues[kind], log_percentile(sum->costs, n), sum->waits[kind] / n,
+		      chance_of_one / (sum->spare + chance_count) + chance_of_any);
+	*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = half_done };
 }
 
 /* By the nearest speed that was tried: slower ones are feared, the next faster one is hoped to help a little. */
@@ -156,33 +215,51 @@ double demand_work(const struct demand *d, uint32_t speed)
 
 double demand_rush(const struct demand *d)
 {
-	return d->busy_rate * (1 + doubt) + d->backlog / drain_s;
+	return d->busy_rate * (1 + doubt) + d->backlog_rate;
 }
 
-static double latency_at(const struct demand *d, double cost_ns, double rate, uint32_t cores)
+/* The share of the first model in what is believed. */
+static double trust_in_shared(const struct demand *d)
+{
+	double lead = (d->queues[DEMAND_PER_CORE].surprise - d->queues[DEMAND_SHARED].surprise) / 2;
+
+	return lead > sure ? 1 : lead < -sure ? 0 : 1 / (1 + exp(-lead));
+}
+
+static double latency_at(const struct demand *d, double shared, double cost_ns, double rate, uint32_t cores)
 {
 	double utilisation = rate * cost_ns / 1e9 / cores;
+	const struct demand_queue *q = d->queues;
+	double costs = 0;
 
-	if (!cores || utilisation >= full)
-		return endless_ns;
-	return cost_ns * (d->tail + d->wait * waiting(cores, utilisation));
+	if (!cores)
+		return endless_ns * rate;
+	if (utilisation >= full)
+		return endless_ns * utilisation;
+	if (shared > 0)
+		costs = shared * exp(log_expected(&q[DEMAND_SHARED], waiting(DEMAND_SHARED, cores, utilisation)));
+	if (shared < 1)
+		costs += (1 - shared) *
+			 exp(log_expected(&q[DEMAND_PER_CORE], waiting(DEMAND_PER_CORE, cores, utilisation)));
+	return cost_ns * costs;
 }
 
 double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed)
 {
-	return latency_at(d, demand_cost_ns(d, speed), rate, cores);
+	return latency_at(d, trust_in_shared(d), demand_cost_ns(d, speed), rate, cores);
 }
 
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max)
 {
 	double cost_ns = demand_cost_ns(d, speed), rate = demand_rush(d), work = rate * cost_ns / 1e9;
+	double shared = trust_in_shared(d);
 	uint32_t cores = min > 1 ? min : 1;
 
-	if (cost_ns * d->tail > latency_ns || work > max)
+	if (work > max)
 		return max + 1;
 	if (work > cores)
 		cores = (uint32_t)work;
-	while (cores <= max && latency_at(d, cost_ns, rate, cores) > latency_ns)
+	while (cores <= max && latency_at(d, shared, cost_ns, rate, cores) > latency_ns)
 		cores++;
 	return cores;
 }

@@ -3,10 +3,11 @@
  * demand.h - what one service needs, learned while it runs: how many requests come, how much CPU each costs at each speed,
  * and how its tail grows as its cores fill up.  Pure.
  *
- * The predicted percentile is  cost * (tail + wait * w(cores, utilisation)).  `cost` is CPU time per request, `tail` what
- * the percentile is without queueing, in costs; w is the same percentile of the waiting time of a queue with that many
- * servers (Sakasegawa's approximation of the chance to wait, an exponential wait after that), and `wait` says how far this
- * service is from such a queue.  Only rate and cost are measured directly; tail and wait follow the latencies seen.
+ * The predicted percentile is  cost * tail * (1 + wait * w(servers, utilisation)).  `cost` is CPU time per request, `tail`
+ * what the percentile is without queueing, in costs; w is the same percentile of the waiting time of a queue with that
+ * many servers (Sakasegawa's approximation of the chance to wait, an exponential wait after that).  Two such models are
+ * kept: one queue for all cores, or one queue for each core.  In both, tail and wait follow the latencies seen (an extended
+ * Kalman filter over their logarithms), and the model that expected them better is believed.
  * It knows nothing of clocks in kHz: the cost at a speed is what it was there, or bounded by the nearest known speed.
  */
 #ifndef PARTIES_DEMAND_H
@@ -15,16 +16,37 @@
 #include "policy.h"
 
 enum { DEMAND_MAX_SPEEDS = 128 };
+#define DEMAND_ENDLESS_NS 1e18
+
+/* Logarithms of tail and wait, and what is not known of them (a covariance). */
+struct demand_queue {
+	double tail, wait;
+	double var_tail, var_wait, cov;
+	double surprise; /* of the latencies seen; older ones fade */
+};
+
+enum demand_kind { DEMAND_SHARED, DEMAND_PER_CORE, DEMAND_NR_KINDS };
+
+/* Windows at one speed that are not learned from yet. */
+struct demand_sum {
+	uint32_t speed;
+	double nr, cpu_ns, span_ns;
+	double half_done; /* half of the requests that ran when it began: as much of their CPU time lies before it */
+	double nr_usual;  /* requests of windows without a backlog or a change; their percentile, and where they waited */
+	double spare;     /* those, fewer the fuller the cores were: what queues together is late together */
+	double costs, waits[DEMAND_NR_KINDS];
+};
 
 struct demand {
 	bool known;        /* a request was seen, so that the rest means something */
 	double rate;       /* requests per second, smoothed; follows a clear change at once */
 	double busy_rate;  /* the same with what chance and the rest of a ramp may add */
-	double backlog;    /* requests waiting beyond what is usual */
+	double backlog_rate; /* what more must be served so that the requests that wait are gone in about a target */
 	double cost_ns;    /* CPU time per request at slowness 1 */
 	double nr_costed;  /* requests that rests on, bounded: old ones fade */
-	double tail, wait;
-	double nr_tailed;  /* requests those rest on */
+	struct demand_queue queues[DEMAND_NR_KINDS];
+	struct demand_sum sum;
+	double age_ns;
 	double slowness[DEMAND_MAX_SPEEDS]; /* cost at a speed relative to the first; 0: never been there */
 	double nr_timed[DEMAND_MAX_SPEEDS]; /* requests that rests on */
 };
@@ -38,8 +60,9 @@ double demand_cost_ns(const struct demand *d, uint32_t speed);
 double demand_work(const struct demand *d, uint32_t speed);
 /* Speeds that have been tried, or are next to one that has. */
 bool demand_may_try(const struct demand *d, uint32_t speed);
-/* Requests per second that must be served for now: the busy rate, and the backlog in a quarter of a second. */
+/* Requests per second that must be served for now: the busy rate, and what drains the backlog. */
 double demand_rush(const struct demand *d);
+/* The predicted percentile; where work comes faster than it is done, DEMAND_ENDLESS_NS times the utilisation. */
 double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed);
 /* Fewest cores from `min` to `max` that keep the latency in the rush; max + 1 when there are none. */
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max);
