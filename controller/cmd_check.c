@@ -10,6 +10,7 @@
 #include "allocation.h"
 #include "commands.h"
 #include "config.h"
+#include "machine.h"
 #include "match.h"
 #include "options.h"
 
@@ -28,6 +29,23 @@ static int parse_options(const char **file, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	return *file ? 0 : options_error(&table, "-c FILE is missing");
+}
+
+/* As a comment, so that what is printed can be loaded again. */
+static void print_machine(const struct config *config, const struct topology *topology)
+{
+	struct machine_opts opts = {
+		.root = "", .topology = topology, .speed = config->speed, .dry = true, .force = true,
+	};
+	struct machine *machine;
+	char error[512];
+
+	if (machine_open(&machine, &opts, error, sizeof(error))) {
+		printf("\n; a run cannot steer here: %s\n", error);
+		return;
+	}
+	printf("\n; here: cores=%u %s\n", allocation_assignable(topology, config->reserved_cpus), machine_describe(machine));
+	machine_close(machine);
 }
 
 int cmd_check(int argc, char **argv)
@@ -56,6 +74,7 @@ int cmd_check(int argc, char **argv)
 		return rc == -EPERM ? EXIT_UNABLE : EXIT_USAGE;
 	}
 	config_print(&config, stdout);
+	print_machine(&config, &topology);
 	if (fflush(stdout)) {
 		fprintf(stderr, "parties check: the output cannot be written: %s\n", strerror(errno));
 		return EXIT_FAILED;

@@ -85,11 +85,8 @@ static void print_table(const struct doctor_report *report)
 		print_more("instead:", k->fallback);
 		print_more("to do:", k->advice);
 	}
-	printf("run: ");
-	if (report->can_run)
-		printf("can\n");
-	else
-		print_wrapped(report->because, printf("cannot, because ") + 5);
+	/* One line, however long, for those who look for it. */
+	printf("run: %s%s\n", report->can_run ? "can" : "cannot, because ", report->because);
 }
 
 static int print_json(const struct doctor_report *report)

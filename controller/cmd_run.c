@@ -28,7 +28,7 @@ static const char *const mode_names[] = { "live", "dry-run", "observe" };
 
 struct run {
 	const char *file, *mode_name, *record_path;
-	bool quiet;
+	bool quiet, force;
 	uint64_t for_ns;
 	enum run_mode mode;
 
@@ -79,9 +79,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{ "for", 0, "DUR", OPTION_DURATION, &run->for_ns, "end after this long" },
 		{ "record", 0, "FILE", OPTION_STRING, &run->record_path, "write the run as JSON lines" },
 		{ "quiet", 'q', NULL, OPTION_FLAG, &run->quiet, "no status lines, only the summary" },
+		{ "force", 0, NULL, OPTION_FLAG, &run->force, "set speeds although another program does, too" },
 	};
 	const struct option_table table = {
-		"run", "-c FILE [--mode MODE] [--for DUR] [--record FILE] [--quiet]",
+		"run", "-c FILE [--mode MODE] [--for DUR] [--record FILE] [--quiet] [--force]",
 		"Steers the services of a configuration until it is interrupted, then puts everything back", specs,
 		sizeof(specs) / sizeof(specs[0]), 0, 0,
 	};
@@ -146,6 +147,7 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	const struct config *config = &run->config;
 	struct machine_opts opts = {
 		.root = "", .topology = &run->topology, .speed = config->speed, .dry = run->mode == RUN_DRY,
+		.force = run->force,
 		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
 		.batches = groups + config->nr_services,
 	};

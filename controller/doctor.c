@@ -11,6 +11,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "feedback.h"
+
 void doctor_say(char text[DOCTOR_TEXT_SIZE], const char *format, ...)
 {
 	va_list args;
@@ -30,6 +32,7 @@ const char *doctor_plural(uint32_t nr)
 static bool judge_bpf(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	const struct doctor_bpf *bpf = &f->bpf;
+	bool needed = !f->config || feedback_has_kernel(f->config->feedback);
 
 	k->usable = !bpf->err;
 	if (bpf->err) {
@@ -40,22 +43,25 @@ static bool judge_bpf(const struct doctor_facts *f, struct doctor_knob *k)
 			   bpf->tried ? "kernel programs do not load" : "kernel programs would not load");
 		doctor_say(k->reason, "%.*s", (int)len, bpf->error);
 		doctor_say(k->advice, "%s", bpf->error[len] ? bpf->error + len + 1 + (bpf->error[len + 1] == ' ') : "");
-		return true;
+		return needed;
 	}
 	if (!bpf->tried) {
 		doctor_say(k->found, "type information (BTF)");
 		doctor_say(k->reason, "only looked at: nothing of another machine can be tried");
-		return true;
+		return needed;
 	}
 	doctor_say(k->found, "%s http2=%s", bpf->features, bpf->has_http2 ? "yes" : "no");
-	if (!bpf->has_http2) {
+	if (bpf->is_locked) {
+		doctor_say(k->reason, "kernel lockdown is at confidentiality: no probes in libraries (lifecycle grpc)");
+		doctor_say(k->advice, "boot with lockdown=integrity or none");
+	} else if (!bpf->has_http2) {
 		doctor_say(k->reason, "this kernel shows no program the bytes that a request begins with; HTTP/2 "
 				      "cannot be followed by frames");
 		doctor_say(k->fallback,
 			   "lifecycle grpc or connection for HTTP/2; every other protocol counts as unknown");
 		doctor_say(k->advice, "Linux 6.16 or newer");
 	}
-	return true;
+	return needed;
 }
 
 static bool judge_memory(const struct doctor_facts *f, struct doctor_knob *k)
@@ -94,6 +100,16 @@ static bool judge_rights(const struct doctor_facts *f, struct doctor_knob *k)
 
 /* ---- others ------------------------------------------------------------------------------------------------------ */
 
+/* Whether a run would set speeds, and so be refused beside somebody who does. */
+static bool sets_speeds(const struct doctor_facts *f)
+{
+	const struct doctor_frequency *q = &f->frequency;
+	enum config_speed wanted = f->config ? f->config->speed : CONFIG_SPEED_AUTO;
+
+	return q->nr_with && q->nr_with == q->nr_cpus && !q->read_only &&
+	       (wanted == CONFIG_SPEED_AUTO || wanted == CONFIG_SPEED_CPUFREQ);
+}
+
 static bool judge_managers(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	char speed[200], sets[200];
@@ -107,13 +123,15 @@ static bool judge_managers(const struct doctor_facts *f, struct doctor_knob *k)
 		return false;
 	}
 	doctor_say(k->found, "%s%s%s", speed, speed[0] && sets[0] ? ", " : "", sets);
-	doctor_say(k->reason, "%s%s%s on their own too", speed[0] ? "set speeds" : "",
-		   speed[0] && sets[0] ? " and " : "", sets[0] ? "change CPU sets" : "");
+	doctor_say(k->reason, "%s%s%s on their own", speed[0] ? "set speeds" : "", speed[0] && sets[0] ? " and " : "",
+		   sets[0] ? "change CPU sets" : "");
+	if (speed[0] && sets_speeds(f))
+		doctor_say(k->fallback, "speed = bandwidth, or `parties run --force` beside them");
 	for (uint32_t i = 0; i < f->managers.nr && len < sizeof(k->advice); i++)
 		if (f->managers.list[i].of != MANAGER_INTERRUPTS)
 			len += (size_t)snprintf(k->advice + len, sizeof(k->advice) - len, "%s%s", len ? "; " : "",
 						f->managers.list[i].remedy);
-	return false;
+	return speed[0] && sets_speeds(f);
 }
 
 static bool judge_state(const struct doctor_facts *f, struct doctor_knob *k)

@@ -35,6 +35,7 @@ struct doctor_bpf {
 	bool tried;                 /* loaded and attached; false: only looked at */
 	int err;                    /* of loading; negative errno */
 	bool has_http2;             /* its programs load too */
+	bool is_locked;             /* kernel lockdown at confidentiality */
 	char features[160], error[DOCTOR_TEXT_SIZE];
 	uint64_t memory_bytes;      /* of the maps of `nr_services` */
 	uint32_t nr_services;

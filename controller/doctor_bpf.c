@@ -15,18 +15,11 @@
 
 static void look_only(const char *root, struct doctor_bpf *ret)
 {
-	char lockdown[128], release[64], text[8];
-	struct refusal_facts facts = {
-		.has_bpf = true, .capabilities = ~0ULL, .lockdown = lockdown, .release = release, .detail = ""
-	};
-	int len;
+	struct refusal_facts facts = { .err = -ENOENT, .has_bpf = true, .lockdown = "", .release = "", .detail = "" };
+	char text[8];
+	int len = doctor_read(root, text, sizeof(text), "sys/kernel/btf/vmlinux");
 
-	doctor_read(root, lockdown, sizeof(lockdown), "sys/kernel/security/lockdown");
-	doctor_read(root, release, sizeof(release), "proc/sys/kernel/osrelease");
-	len = doctor_read(root, text, sizeof(text), "sys/kernel/btf/vmlinux");
-	facts.has_btf = len >= 0 || len == -ENOSPC;
-	facts.err = -EINVAL;
-	if (refusal_cause(&facts) == REFUSAL_OTHER)
+	if (len >= 0 || len == -ENOSPC)
 		return; /* nothing is known to stand in the way */
 	ret->err = refusal_errno(&facts);
 	refusal_explain(&facts, ret->error, sizeof(ret->error));
@@ -82,7 +75,11 @@ static void try_all(struct doctor_bpf *ret)
 
 void doctor_look_bpf(const char *root, uint32_t nr_services, struct doctor_bpf *ret)
 {
+	char lockdown[128];
+
 	ret->nr_services = nr_services;
+	doctor_read(root, lockdown, sizeof(lockdown), "sys/kernel/security/lockdown");
+	ret->is_locked = strstr(lockdown, "[confidentiality]");
 	if (root[0])
 		look_only(root, ret);
 	else

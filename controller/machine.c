@@ -16,6 +16,7 @@
 #include "frequency.h"
 #include "group.h"
 #include "lock.h"
+#include "managers.h"
 #include "restore.h"
 
 enum { MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES, ERROR_SIZE = 256 };
@@ -84,17 +85,20 @@ static int find_cpuset(struct machine *m, char *error, size_t error_size)
 }
 
 /* libcpupower sees only the sysfs of "/", so a tree has no frequency. */
-static int find_speed(struct machine *m, enum config_speed speed, char *error, size_t error_size)
+static int find_speed(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
 {
+	enum config_speed speed = opts->speed;
 	struct cpulist cpus;
 	int err = -ENODEV;
 
 	all_cpus(&m->topology, &cpus);
 	if ((speed == CONFIG_SPEED_AUTO || speed == CONFIG_SPEED_CPUFREQ) && !m->root[0])
 		err = frequency_open(&m->frequency, &cpus);
-	if (!err)
+	if (!err) {
 		m->ladder = *frequency_ladder(m->frequency);
-	else if (speed == CONFIG_SPEED_CPUFREQ) {
+		return opts->force ? 0 : managers_refuse(m->root, error, error_size);
+	}
+	if (speed == CONFIG_SPEED_CPUFREQ) {
 		snprintf(error, error_size, "speed = cpufreq: this machine lets nobody set the speed of its CPUs (%s): "
 			 "use bandwidth or auto", strerror(-err));
 		return -ENOTSUP;
@@ -193,7 +197,7 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 	int err = find_cpuset(m, error, error_size);
 
 	if (!err)
-		err = find_speed(m, opts->speed, error, error_size);
+		err = find_speed(m, opts, error, error_size);
 	if (!err)
 		err = plan_groups(m, opts, error, error_size);
 	if (err)

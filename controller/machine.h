@@ -29,6 +29,7 @@ struct machine_opts {
 	const struct topology *topology;
 	enum config_speed speed;
 	bool dry;              /* find everything out, write nothing */
+	bool force;            /* set speeds although another program does, too */
 	uint32_t nr_services, nr_batches;
 	const struct machine_group *services, *batches; /* copied */
 };

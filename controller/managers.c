@@ -87,3 +87,20 @@ void managers_print(const struct managers *m, enum manager_of of, char *buf, siz
 			len += (size_t)snprintf(buf + len, size - len, " (pid %d)", (int)m->list[i].pid);
 	}
 }
+
+int managers_refuse(const char *root, char *error, size_t error_size)
+{
+	struct managers managers;
+	char names[256];
+
+	if (managers_find(root, &managers))
+		return 0;
+	managers_print(&managers, MANAGER_SPEED, names, sizeof(names));
+	if (!names[0])
+		return 0;
+	snprintf(error, error_size,
+		 "%s set%s speeds, too: stop it first (see `parties doctor`), use speed = bandwidth, or go on beside it "
+		 "with --force",
+		 names, strchr(names, ',') ? "" : "s");
+	return -ENOTSUP;
+}

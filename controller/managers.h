@@ -26,6 +26,8 @@ struct managers {
 
 /* Negative errno: /proc cannot be read. */
 int managers_find(const char *root, struct managers *ret);
+/* 0, or -ENOTSUP when one of them sets speeds: `error` names it and says what to do. */
+int managers_refuse(const char *root, char *error, size_t error_size);
 /* "tuned (pid 12), tlp" of one kind; "" for none. */
 void managers_print(const struct managers *m, enum manager_of of, char *buf, size_t size);
 

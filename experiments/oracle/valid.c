@@ -13,8 +13,8 @@
 #include "experiments/plant/station.h"
 #include "judge.h"
 
-enum { NR_PIECES = 60, LEAST_PIECES = 10, LEAST_REQUESTS = 50000, SETTLE_TARGETS = 20, SPEEDS = SPEED_MAX_STEPS };
-static const uint64_t least_ns = 60000000000, settle_least_ns = 1000000000, settle_most_ns = 30000000000;
+enum { NR_PIECES = 120, LEAST_PIECES = 10, LEAST_REQUESTS = 50000, SETTLE_TARGETS = 20, SPEEDS = SPEED_MAX_STEPS };
+static const uint64_t least_ns = 60000000000, settle_least_ns = 500000000, settle_most_ns = 30000000000;
 static const double certain = 5; /* standard deviations */
 static const double hopeless = 1.5; /* times the load so far will not come */
 
@@ -60,11 +60,6 @@ enum valid_verdict valid_judge(const struct valid_count *c, uint32_t nr_total)
 
 /* --- plays ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
-{
-	return value < least ? least : value > most ? most : value;
-}
-
 /* Completions and losses of the piece that ends at now_ns are added to the judge and to *dropped. */
 static void advance(struct station *station, uint64_t now_ns, uint64_t span_ns, const struct config_service *service,
 		    struct judge *judge, uint64_t *dropped)
@@ -77,27 +72,41 @@ static void advance(struct station *station, uint64_t now_ns, uint64_t span_ns, 
 	*dropped += sample.nr_listen_drops;
 }
 
-static bool play(const struct valid *v, uint32_t i, uint32_t cores, uint32_t speed)
+static struct station *open_alone(const struct valid *v, uint32_t i, uint32_t cores, uint32_t speed)
 {
-	const struct config_service *service = &plant_config(v->plant)->services[i];
-	double rate = plant_max_load(v->plant, i) * v->loads[i], allowed = 1 - service->percentile_permille / 1000.0;
-	uint64_t settle_ns = clamp(SETTLE_TARGETS * service->target_ns, settle_least_ns, settle_most_ns);
-	uint64_t span_ns = (uint64_t)fmax(LEAST_REQUESTS / rate * 1e9, (double)least_ns) / NR_PIECES;
-	enum valid_verdict verdict = VALID_OPEN;
-	struct valid_count count = { 0 };
-	struct judge judge = { 0 };
 	struct station *station;
-	uint64_t dropped = 0;
 
 	if (plant_open_alone(v->plant, i, v->loads, cores, speed, &station)) {
 		fprintf(stderr, "not enough memory\n");
 		exit(1);
 	}
-	advance(station, settle_ns, settle_ns, service, &judge, &dropped);
+	return station;
+}
+
+static uint64_t settle_ns(const struct config_service *service)
+{
+	uint64_t ns = SETTLE_TARGETS * service->target_ns;
+
+	return ns < settle_least_ns ? settle_least_ns : ns > settle_most_ns ? settle_most_ns : ns;
+}
+
+static bool play(const struct valid *v, uint32_t i, uint32_t cores, uint32_t speed)
+{
+	const struct config_service *service = &plant_config(v->plant)->services[i];
+	double rate = plant_max_load(v->plant, i) * v->loads[i], allowed = 1 - service->percentile_permille / 1000.0;
+	uint64_t span_ns = (uint64_t)fmax(LEAST_REQUESTS / rate * 1e9, (double)least_ns) / NR_PIECES;
+	uint64_t now_ns = settle_ns(service), dropped = 0;
+	struct station *station = open_alone(v, i, cores, speed);
+	enum valid_verdict verdict = VALID_OPEN;
+	struct valid_count count = { 0 };
+	struct judge judge = { 0 };
+
+	advance(station, now_ns, now_ns, service, &judge, &dropped);
 	while (verdict == VALID_OPEN) {
 		uint64_t nr = judge.nr_requests + dropped, nr_late = judge.nr_late_requests + dropped;
 
-		advance(station, settle_ns + (count.nr_pieces + 1) * span_ns, span_ns, service, &judge, &dropped);
+		now_ns += span_ns;
+		advance(station, now_ns, span_ns, service, &judge, &dropped);
 		valid_count_add(&count, judge.nr_requests + dropped - nr, judge.nr_late_requests + dropped - nr_late, allowed);
 		verdict = valid_judge(&count, NR_PIECES);
 	}
@@ -105,24 +114,65 @@ static bool play(const struct valid *v, uint32_t i, uint32_t cores, uint32_t spe
 	return verdict == VALID_YES;
 }
 
-/* The loads are numbers out of files and grids: equal ones are equal bytes. */
-static bool holds(const struct valid *v, uint32_t i, uint32_t cores, uint32_t speed)
+/* With fewer cores than these the service would fall behind: as many as are busy, less the error of that. */
+static uint32_t surely_needed(const struct valid *v, uint32_t i, uint32_t speed)
+{
+	const struct config_service *service = &plant_config(v->plant)->services[i];
+	struct station *station = open_alone(v, i, valid_nr_cores(v), speed);
+	uint64_t span_ns = settle_ns(service);
+	struct sample sample;
+	double busy;
+
+	station_advance(station, span_ns);
+	station_read(station, span_ns, &sample);
+	station_close(station);
+	busy = (double)sample.cpu_ns / (double)span_ns * (1 - 3 / sqrt((double)(sample.nr_arrived + 1)));
+	return busy > service->cores_min ? (uint32_t)busy : service->cores_min;
+}
+
+/* The loads are numbers out of files and grids: equal ones are equal bytes.  `cores` 0: where to begin. */
+static uint64_t key_of(const struct valid *v, uint32_t i, uint32_t cores, uint32_t speed)
 {
 	uint32_t share[] = { i, cores, speed };
-	uint64_t key = memo_hash(v->key, share, sizeof(share));
-	const char *known;
-	bool verdict;
-	int err;
 
-	key = memo_hash(key, v->loads, sizeof(v->loads[0]) * plant_config(v->plant)->nr_services);
-	known = memo_get(v->memo, key);
+	return memo_hash(memo_hash(v->key, share, sizeof(share)), v->loads,
+			 sizeof(v->loads[0]) * plant_config(v->plant)->nr_services);
+}
+
+static void keep(const struct valid *v, uint64_t key, const char *text)
+{
+	int err = memo_put(v->memo, key, text);
+
+	if (err)
+		fprintf(stderr, "a result is not kept: %s\n", strerror(-err));
+}
+
+static bool holds(const struct valid *v, uint32_t i, uint32_t cores, uint32_t speed)
+{
+	uint64_t key = key_of(v, i, cores, speed);
+	const char *known = memo_get(v->memo, key);
+	bool verdict;
+
 	if (known)
 		return *known == 'y';
 	verdict = play(v, i, cores, speed);
-	err = memo_put(v->memo, key, verdict ? "yes" : "no");
-	if (err)
-		fprintf(stderr, "a result is not kept: %s\n", strerror(-err));
+	keep(v, key, verdict ? "yes" : "no");
 	return verdict;
+}
+
+static uint32_t begin_at(const struct valid *v, uint32_t i, uint32_t speed)
+{
+	uint64_t key = key_of(v, i, 0, speed);
+	const char *known = memo_get(v->memo, key);
+	char text[16];
+	uint32_t cores;
+
+	if (known)
+		return (uint32_t)atoi(known);
+	cores = surely_needed(v, i, speed);
+	snprintf(text, sizeof(text), "%u", cores);
+	keep(v, key, text);
+	return cores;
 }
 
 /* --- the interface ---------------------------------------------------------------------------------------------- */
@@ -187,14 +237,18 @@ void valid_set_loads(struct valid *v, const double *loads)
 
 uint32_t valid_fewest(struct valid *v, uint32_t service, uint32_t speed)
 {
-	uint16_t *fewest = &v->fewest[service][speed];
+	uint32_t cores = v->fewest[service][speed];
 
-	if (*fewest)
-		return *fewest;
-	*fewest = (uint16_t)plant_config(v->plant)->services[service].cores_min;
-	while (v->loads[service] > 0 && *fewest <= valid_nr_cores(v) && !holds(v, service, *fewest, speed))
-		++*fewest;
-	return *fewest;
+	if (cores)
+		return cores;
+	cores = plant_config(v->plant)->services[service].cores_min;
+	if (v->loads[service] > 0) {
+		cores = begin_at(v, service, speed);
+		while (cores <= valid_nr_cores(v) && !holds(v, service, cores, speed))
+			cores++;
+	}
+	v->fewest[service][speed] = (uint16_t)cores;
+	return cores;
 }
 
 uint32_t valid_fewest_all(struct valid *v, uint32_t speed)

@@ -16,6 +16,8 @@ struct engine {
 	int (*send)(void *ctx, uint64_t intended_ns);
 	/* Waits until the instant or until something happened, and reports all completions to the meter. */
 	void (*wait)(void *ctx, uint64_t until_ns);
+	/* When the request that waits longest for its answer should have left; UINT64_MAX: none does. */
+	uint64_t (*oldest)(void *ctx);
 	/* Forgets what has not been sent; returns how many. */
 	uint64_t (*forget_unsent)(void *ctx);
 	/* Closes every connection, requests in flight or not. */

@@ -45,7 +45,7 @@ static int put_latencies(struct report *r, const struct meter *m, char *line, in
 	return length;
 }
 
-void report_write(struct report *r, const struct meter *m, uint64_t now_ns)
+void report_write(struct report *r, const struct meter *m, uint64_t oldest_ns, uint64_t now_ns)
 {
 	static char line[LINE_SIZE];
 	uint64_t nr_sent = m->total.nr_sent + m->interval.nr_sent;
@@ -55,9 +55,10 @@ void report_write(struct report *r, const struct meter *m, uint64_t now_ns)
 	if (r->fd < 0)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
-	length = sprintf(line, "{\"t\":%lld.%03ld,\"client\":\"%d\",\"sent\":%llu,\"in_flight\":%llu,\"latencies_us\":[",
-			 (long long)now.tv_sec, now.tv_nsec / 1000000, (int)getpid(), (unsigned long long)(nr_sent - r->told.nr_sent),
-			 (unsigned long long)m->nr_outstanding);
+	length = sprintf(line, "{\"t\":%lld.%03ld,\"client\":\"%d\",\"sent\":%llu,\"in_flight\":%llu,"
+			 "\"oldest_us\":%llu,\"latencies_us\":[", (long long)now.tv_sec, now.tv_nsec / 1000000, (int)getpid(),
+			 (unsigned long long)(nr_sent - r->told.nr_sent), (unsigned long long)m->nr_outstanding,
+			 (unsigned long long)(oldest_ns < now_ns ? (now_ns - oldest_ns) / 1000 : 0));
 	length = put_latencies(r, m, line, length);
 	length += sprintf(line + length, "]}\n");
 	r->told.nr_sent = nr_sent;

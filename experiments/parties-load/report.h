@@ -19,8 +19,11 @@ struct report {
 
 /* `path` is made if it is not there; NULL asks for none.  Negative errno. */
 int report_open(struct report *r, const char *path, uint64_t now_ns);
-/* Appends what happened since the last line; also when nothing did, for that says that the client lives. */
-void report_write(struct report *r, const struct meter *m, uint64_t now_ns);
+/*
+ * Appends what happened since the last line; also when nothing did, for that says that the client lives.  oldest_ns: since
+ * when the oldest request waits, UINT64_MAX for none.
+ */
+void report_write(struct report *r, const struct meter *m, uint64_t oldest_ns, uint64_t now_ns);
 void report_close(struct report *r);
 
 #endif

@@ -251,6 +251,14 @@ static void rpc_wait(void *ctx, uint64_t until_ns)
 	dispatch(r);
 }
 
+/* Calls start in the order of the schedule. */
+static uint64_t rpc_oldest(void *ctx)
+{
+	const struct rpc *r = ctx;
+
+	return r->nr_in_flight ? r->in_flight.next->intended_ns : waiting_first(&r->waiting);
+}
+
 static uint64_t rpc_forget_unsent(void *ctx)
 {
 	struct rpc *r = ctx;
@@ -349,6 +357,6 @@ int rpc_open(struct engine *ret, const struct options *o, struct meter *meter)
 		rpc_close(r);
 		return err;
 	}
-	*ret = (struct engine){ r, rpc_send, rpc_wait, rpc_forget_unsent, rpc_close };
+	*ret = (struct engine){ r, rpc_send, rpc_wait, rpc_oldest, rpc_forget_unsent, rpc_close };
 	return 0;
 }

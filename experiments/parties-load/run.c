@@ -116,7 +116,7 @@ static int play(struct player *p)
 			continue;
 		}
 		if (now_ns >= p->report.due_ns)
-			report_write(&p->report, m, now_ns);
+			report_write(&p->report, m, p->engine.oldest(p->engine.ctx), now_ns);
 		wake_ns = earlier(wake_ns, p->report.due_ns);
 		p->engine.wait(p->engine.ctx, earlier(wake_ns, p->more ? p->due_ns : p->end_ns));
 	}
@@ -155,7 +155,7 @@ int run_play(const struct options *o, const struct run_limits *limits, struct me
 	/* The rest of an interval is too short for a line of its own when its rates would mean nothing. */
 	end_interval(&p, clock_now_ns(), limits->quiet ||
 		     clock_now_ns() - ret->interval_start_ns < o->interval_ns / 10);
-	report_write(&p.report, ret, clock_now_ns());
+	report_write(&p.report, ret, p.engine.oldest(p.engine.ctx), clock_now_ns());
 	report_close(&p.report);
 	p.engine.close(p.engine.ctx);
 	return err;

@@ -220,6 +220,17 @@ static int tcp_send(void *ctx, uint64_t intended_ns)
 	return err;
 }
 
+static uint64_t tcp_oldest(void *ctx)
+{
+	const struct tcp *t = ctx;
+	uint64_t oldest_ns = waiting_first(&t->waiting);
+
+	for (uint32_t i = 0; i < t->o->nr_connections; i++)
+		if (t->connections[i].busy && t->connections[i].intended_ns < oldest_ns)
+			oldest_ns = t->connections[i].intended_ns;
+	return oldest_ns;
+}
+
 static uint64_t tcp_forget_unsent(void *ctx)
 {
 	struct tcp *t = ctx;
@@ -301,6 +312,6 @@ int tcp_open(struct engine *ret, const struct options *o, struct meter *meter)
 		tcp_close(t);
 		return err;
 	}
-	*ret = (struct engine){ t, tcp_send, tcp_wait, tcp_forget_unsent, tcp_close };
+	*ret = (struct engine){ t, tcp_send, tcp_wait, tcp_oldest, tcp_forget_unsent, tcp_close };
 	return 0;
 }

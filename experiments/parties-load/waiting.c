@@ -40,6 +40,11 @@ uint64_t waiting_pop(struct waiting *w)
 	return intended_ns;
 }
 
+uint64_t waiting_first(const struct waiting *w)
+{
+	return w->nr ? w->intended_ns[w->head] : UINT64_MAX;
+}
+
 void waiting_free(struct waiting *w)
 {
 	free(w->intended_ns);

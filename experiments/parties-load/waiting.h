@@ -18,6 +18,8 @@ struct waiting {
 int waiting_push(struct waiting *w, uint64_t intended_ns);
 /* nr > 0 */
 uint64_t waiting_pop(struct waiting *w);
+/* The instant that the next pop gives; UINT64_MAX: none. */
+uint64_t waiting_first(const struct waiting *w);
 void waiting_free(struct waiting *w);
 
 #endif

@@ -11,7 +11,7 @@
 #include "experiments/plant/catalogue.h"
 #include "study.h"
 
-enum { MAX_DIRECTIONS = 40, LIST = 0, EACH = 1 };
+enum { MAX_DIRECTIONS = 40, DIRECTIONS_SEED = 8000, LIST = 0, EACH = 1 };
 
 static const char details[] =
 	"A direction is a set of services and the proportion of their loads.  Along it, EMU is the highest total load that\n"
@@ -54,7 +54,7 @@ static struct direction draw(uint32_t nr, uint32_t number)
 	double most = 0;
 	struct rng dice;
 
-	rng_seed(&dice, nr * MAX_DIRECTIONS + number);
+	rng_seed(&dice, DIRECTIONS_SEED + nr * MAX_DIRECTIONS + number);
 	study_draw_services(&dice, nr, &d.mix);
 	for (uint32_t i = 0; i < nr; i++) {
 		d.weights[i] = (double)(10 + rng_below(&dice, 91)) / 100;
@@ -72,13 +72,18 @@ static void go_to(struct direction *d, uint32_t percent)
 		d->mix.loads[i] = percent / 100.0 * d->weights[i] / d->sum;
 }
 
+static uint32_t top_speed(const struct valid *valid)
+{
+	return valid_ladder(valid)->nr_steps - 1;
+}
+
 static bool oracle_holds(void *ctx, uint32_t percent)
 {
 	struct direction *d = ctx;
 
 	go_to(d, percent);
 	valid_set_loads(d->valid, d->mix.loads);
-	return valid_fewest_all(d->valid, valid_ladder(d->valid)->nr_steps - 1) <= valid_nr_cores(d->valid);
+	return valid_fewest_all(d->valid, top_speed(d->valid)) <= valid_nr_cores(d->valid);
 }
 
 static bool policy_holds(void *ctx, uint32_t percent)
@@ -89,10 +94,18 @@ static bool policy_holds(void *ctx, uint32_t percent)
 	return study_holds(&study, &d->mix, d->policy, d->seed);
 }
 
+/* Needs grow about as the load does. */
+static uint32_t guess(struct direction *d)
+{
+	uint32_t percent = d->max / 3, nr_cores = valid_nr_cores(d->valid);
+
+	return oracle_holds(d, percent) ? percent * nr_cores / valid_fewest_all(d->valid, top_speed(d->valid)) : percent;
+}
+
 static void ask_oracle(struct direction *d)
 {
 	d->valid = study_valid(&study, &d->mix);
-	d->oracle = tally_highest(oracle_holds, d, d->max / 2, d->max);
+	d->oracle = tally_highest(oracle_holds, d, guess(d), d->max);
 	valid_close(d->valid);
 	go_to(d, d->oracle);
 }

@@ -73,20 +73,13 @@ static bool policy_holds(void *ctx, uint32_t step)
 	return study_holds(&study, &c->mix, c->policy, study.seed);
 }
 
-/* Steps of memcached's load, or -1. */
-static int highest(struct cell *c, bool (*holds)(void *ctx, uint32_t step), uint32_t guess)
-{
-	uint32_t steps = tally_highest(holds, c, guess, (uint32_t)study.size);
-
-	return steps || holds(c, 0) ? (int)steps : -1;
-}
-
+/* Steps of memcached's load, or -1 where the two do not hold. */
 static int ask_oracle(struct cell *c)
 {
 	int steps;
 
 	c->valid = study_valid(&study, &c->mix);
-	steps = highest(c, oracle_holds, (uint32_t)study.size / 2);
+	steps = !oracle_holds(c, 0) ? -1 : (int)tally_highest(oracle_holds, c, (uint32_t)study.size / 2, (uint32_t)study.size);
 	valid_close(c->valid);
 	return steps;
 }
@@ -94,8 +87,13 @@ static int ask_oracle(struct cell *c)
 /* Where the oracle does not hold the two, nobody does. */
 static int ask_policy(struct cell *c, const char *policy, int oracle)
 {
+	uint32_t steps;
+
+	if (oracle < 0)
+		return -1;
 	c->policy = policy;
-	return oracle < 0 ? -1 : highest(c, policy_holds, (uint32_t)oracle);
+	steps = tally_highest(policy_holds, c, (uint32_t)oracle, (uint32_t)study.size);
+	return steps || policy_holds(c, 0) ? (int)steps : -1;
 }
 
 static void one_cell(void *ctx, uint32_t i)
@@ -131,7 +129,7 @@ static void print_policy(const char *policy)
 	}
 	if (study.flags[MEANS].given)
 		printf("%s\t%u\t%.1f\t%.1f\t%.3f\t%.3f\n", name, emu.nr, tally_mean(&memcached) * 100,
-		       tally_mean(&emu) * 100, tally_mean(&emu) / tally_mean(&best), tally_ci(&ratio));
+		       tally_mean(&emu) * 100, emu.nr ? tally_mean(&emu) / tally_mean(&best) : 0, tally_ci(&ratio));
 }
 
 int main(int argc, char **argv)

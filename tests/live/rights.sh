@@ -116,6 +116,16 @@ refused "a configuration with another user's port" 'missing CAP_SYS_PTRACE' nobo
 refused 'steering' 'missing CAP_DAC_OVERRIDE (to write cgroups and frequencies), CAP_SYS_NICE' nobody $measure sh -c \
 	"exec $parties run -c /proc/self/fd/0 --for 1s <&3" 3<"$scratch/conf"
 
+# The doctor says all of it at once, and has looked at the rest.
+doctor() {
+	nobody "$1" $parties doctor >"$scratch/doctor" 2>&1
+	tap_is "$? $(tail -n 1 "$scratch/doctor" | cut -c 1-41) $(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/doctor")" "3 $2 18" \
+		"the doctor, asked by nobody with $1"
+	tap_note "$(grep -A 2 '^bpf\|^rights\|^run:' "$scratch/doctor")"
+}
+doctor - 'run: cannot, because bpf: missing CAP_BPF'
+doctor $measure 'run: cannot, because rights: missing CAP_'
+
 # ---- what is hidden or refused is told apart from a right -------------------------------------------------------------
 # in_namespace OPTIONS COMMANDS: the commands of a root with namespaces of its own
 in_namespace() {

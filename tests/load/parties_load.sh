@@ -37,7 +37,8 @@ if command -v memcached >/dev/null; then
 	as_nobody=
 	[ "$(id -u)" -ne 0 ] || as_nobody='-u nobody'
 	memcached $as_nobody -l 127.0.0.1 -p 20521 -t 1 -m 64 &
-	own $!
+	memcached=$!
+	own $memcached
 	wait_for_port 20521
 	to_memcached='--protocol memcached --to 127.0.0.1:20521'
 	load memcached $to_memcached --requests 20000 --rate 10000 --connections 7 --get 80 --value 1000 --report "$scratch/reports"
@@ -51,6 +52,16 @@ if command -v memcached >/dev/null; then
 		'memcached: and say when it was sent'
 	awk -v lines="$(wc -l <"$scratch/reports")" 'BEGIN { exit !(lines >= 30 && lines <= 60) }'
 	tap_ok $? 'memcached: 20 reports a second'
+	"$BUILD/parties-load" $to_memcached --requests 600 --rate 600 --report "$scratch/hung" >"$scratch/hung.load" &
+	client=$!
+	sleep 0.3
+	kill -STOP $memcached
+	sleep 0.4
+	kill -CONT $memcached
+	wait $client
+	tap_is $? 0 'a server that stands still for a moment answers in the end'
+	awk -F'"oldest_us":' '{ if ($2 + 0 > most) most = $2 + 0 } END { exit !(most >= 250000 && $2 + 0 == 0) }' "$scratch/hung"
+	tap_ok $? 'meanwhile the reports show for how long the oldest request waits, and at the end none does'
 	exits 1 'a report that cannot be written is an error before the first request' "$BUILD/parties-load" $to_memcached \
 		--requests 10 --rate 100 --report /nonexistent/reports
 	grep -q '^parties-load: --report: /nonexistent/reports$' "$scratch/stderr"

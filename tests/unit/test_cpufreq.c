@@ -11,9 +11,12 @@
 
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "fixtures/tree.h"
 #include "frequency.h"
+#include "machine.h"
 #include "restore.h"
 
 #define SYSFS "/sys/devices/system/cpu"
@@ -312,6 +315,54 @@ static void a_speed_that_cannot_be_written_is_told_with_its_reason(void **state)
 	assert_non_null(strstr(outcome.where, strerror(EROFS)));
 }
 
+static void a_read_only_sysfs_has_no_speed_to_set(void **state)
+{
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	assert_int_equal(mount(NULL, SYSFS, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+	assert_int_equal(cpulist_parse("0", &cpus), 0);
+	assert_int_equal(frequency_open(&frequency, &cpus), -EROFS);
+}
+
+/* Speeds are not fought over, unless that is asked for. */
+static void a_machine_whose_speeds_another_program_sets_is_refused(void **state)
+{
+	static struct topology topo = { .nr_cores = 1, .cores[0].cpus.bits[0] = 1 };
+	struct machine_opts opts = { .root = "", .topology = &topo, .dry = true, .speed = CONFIG_SPEED_AUTO };
+	struct machine *machine = NULL;
+	char error[512], name[64];
+	int gate[2];
+	pid_t pid;
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	bind_tree();
+	assert_int_equal(pipe(gate), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_NAME, "cpufreqd");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(write(gate[1], "", 1) != 1 || pause());
+	}
+	assert_int_equal(read(gate[0], name, 1), 1);
+	assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), -ENOTSUP);
+	snprintf(name, sizeof(name), "cpufreqd (pid %d) sets speeds, too: ", (int)pid);
+	assert_non_null(strstr(error, name));
+	opts.force = true;
+	assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), 0);
+	assert_non_null(strstr(machine_describe(machine), "speed=cpufreq by=userspace steps=3"));
+	machine_close(machine);
+	opts.force = false;
+	opts.speed = CONFIG_SPEED_NONE;
+	assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), 0);
+	machine_close(machine);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(gate[0]);
+	close(gate[1]);
+}
+
 static void the_journal_puts_governor_and_limits_back(void **state)
 {
 	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000 };
@@ -375,6 +426,8 @@ int main(void)
 		TREE_TEST(an_offline_cpu_is_left_alone_and_taken_over_again_when_it_is_back),
 		TREE_TEST(what_another_manager_of_power_changes_is_put_back),
 		TREE_TEST(a_speed_that_cannot_be_written_is_told_with_its_reason),
+		TREE_TEST(a_read_only_sysfs_has_no_speed_to_set),
+		TREE_TEST(a_machine_whose_speeds_another_program_sets_is_refused),
 		TREE_TEST(the_journal_puts_governor_and_limits_back),
 		TREE_TEST(this_machine_runs_at_every_step_and_gets_its_own_back),
 	};

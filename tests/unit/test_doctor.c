@@ -185,10 +185,6 @@ static void causes_that_only_other_files_tell_are_told(void **state)
 		{ "sys/fs/cgroup/cgroup.type",
 		  "domain\n",
 		  { "a container", "cpuset", false, NULL, "was not delegated", NULL, "Delegate=cpuset" } },
-		{ "sys/kernel/security/lockdown",
-		  "none integrity [confidentiality]\n",
-		  { "lockdown", "bpf", false, NULL, "kernel lockdown is at confidentiality", NULL,
-		    "boot with lockdown=integrity" } },
 	};
 
 	(void)state;
@@ -216,6 +212,10 @@ static void a_tree_without_type_information_cannot_run(void **state)
 	assert_expected(
 		&(struct expected){ "no BTF", "bpf", false, NULL, "no type information", "", "CONFIG_DEBUG_INFO_BTF" });
 	assert_has(report.because, "bpf: this kernel has no type information");
+	facts.config = &config;
+	config.feedback = CONFIG_FEEDBACK_CLIENT;
+	doctor_judge(&facts, &report);
+	assert_true(report.can_run); /* clients measure */
 }
 
 static void interrupts_on_service_cores_are_shown_until_they_are_reserved(void **state)
@@ -250,9 +250,18 @@ static void other_managers_are_named_with_what_stops_them(void **state)
 	doctor_judge(&facts, &report);
 	assert_string_equal(find("managers")->found,
 			    "tuned (pid 302), TLP, power-profiles-daemon (pid 301), kubelet (pid 304)");
-	assert_expected(&(struct expected){ "all", "managers", false, NULL, "set speeds and change CPU sets", "",
+	assert_expected(&(struct expected){ "all", "managers", false, NULL, "set speeds and change CPU sets on their own", "",
 					    "systemctl stop tuned; systemctl disable --now tlp" });
 	assert_has(find("interrupts")->advice, "which irqbalance (pid 300) would undo");
+	assert_true(report.can_run); /* no speed is set here, so nobody quarrels over it */
+	facts.frequency = (struct doctor_frequency){ .nr_cpus = 2, .nr_with = 2, .limits.max_khz = 1000000 };
+	doctor_judge(&facts, &report);
+	assert_has(report.because, "managers: set speeds");
+	assert_has(find("managers")->fallback, "--force");
+	facts.config = &config;
+	config.speed = CONFIG_SPEED_BANDWIDTH;
+	doctor_judge(&facts, &report);
+	assert_true(report.can_run);
 }
 
 static void another_run_and_what_a_killed_one_left_are_told(void **state)

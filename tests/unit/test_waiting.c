@@ -16,9 +16,12 @@ static void what_comes_first_goes_first(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++)
 		assert_int_equal(waiting_push(&w, 10 + i), 0);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(waiting_first(&w), 10 + i);
 		assert_int_equal(waiting_pop(&w), 10 + i);
+	}
 	assert_int_equal(w.nr, 0);
+	assert_true(waiting_first(&w) == UINT64_MAX);
 	waiting_free(&w);
 }
 
