@@ -53,8 +53,8 @@ replay 0 'all as recorded$' 'the recorded values change nothing' \
 	"$record" --set policy=parties-paper --set seed=1 --set 'search.target=p99 < 25ms' --set memcached.cores=1.. \
 	--set overlap=no --policy parties-paper
 
-# Decisions of today against those of when the records were made; tests/fixtures/golden/ramps.ini says how to make them anew
-# when a policy is meant to decide otherwise.
+# Decisions of today against those of when the records were made; tests/fixtures/golden/make makes them
+# anew when a policy is meant to decide otherwise.
 for policy in parties-paper parties-released adaptive heracles; do
 	replay 0 'all as recorded$' "$policy decides as in its golden record" "tests/fixtures/golden/$policy.record"
 done
