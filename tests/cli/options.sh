@@ -28,7 +28,7 @@ options | grep -q '"overlap":"yes"'
 tap_ok $? 'the header of the record has them'
 actions >"$scratch/file"
 "$parties" replay "$scratch/record" >"$scratch/out" 2>&1
-tap_is "$? $(sed 's/.*: //' "$scratch/out")" '0 51 decisions, all as recorded' 'a replay decides by them'
+tap_is "$? $(sed 's/.*: //' "$scratch/out")" '0 141 decisions, all as recorded' 'a replay decides by them'
 "$parties" replay "$scratch/record" --set overlap=no >"$scratch/out" 2>&1
 tap_is $? 1 'a replay by another value differs'
 
@@ -51,7 +51,7 @@ tap_is "$? $(cat "$scratch/err")" '2 parties sim: --set: overlap: nothing depend
 play tests/fixtures/golden/ramps.ini --set overlap=yes --set policy=static
 tap_is $? 2 'also when the policy is chosen after it'
 play tests/fixtures/golden/ramps.ini --set interval=1s --set seed=3
-tap_is "$? $(grep -c '"action"' "$scratch/record")" '0 26' 'keys of [controller] are set as well'
+tap_is "$? $(grep -c '"action"' "$scratch/record")" '0 71' 'keys of [controller] are set as well'
 
 sed 's/^overlap.*/overlap = sometimes/' "$scratch/with.ini" >"$scratch/bad.ini"
 play "$scratch/bad.ini"
