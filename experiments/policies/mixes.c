@@ -123,14 +123,6 @@ struct run {
 	uint64_t violated_ns[TRIAL_MAX_SERVICES];
 };
 
-static bool is_valid(struct valid *valid, const struct tick *tick)
-{
-	for (uint32_t i = 0; i < tick->config->nr_services; i++)
-		if (allocation_count(&tick->allocation, (int)i) < valid_fewest(valid, i, tick->allocation.speed[i]))
-			return false;
-	return true;
-}
-
 static bool all_met(const struct tick *tick)
 {
 	for (uint32_t i = 0; i < tick->config->nr_services; i++)
@@ -144,7 +136,7 @@ static bool run_tick(void *ctx, const struct tick *tick, uint64_t now_ns)
 	struct run *r = ctx;
 	uint64_t interval_ns = tick->config->interval_ns;
 	double now_s = (double)now_ns / 1e9, late_s = (double)(run_ns - late_ns) / 1e9;
-	bool valid = is_valid(r->valid, tick);
+	bool valid = study_is_valid(r->valid, tick);
 
 	if (now_ns && r->score.first_ok_s < 0 && all_met(tick))
 		r->score.first_ok_s = now_s;

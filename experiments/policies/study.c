@@ -25,6 +25,8 @@
 
 enum { MAX_JOBS = 64, POLL_NS = 100000000, TELL_S = 10, MIN_SERVICES = 2 };
 
+static const uint64_t find_ns = 60000000000;
+
 /* --- command line ----------------------------------------------------------------------------------------------- */
 
 static void die(const struct study *s, int code, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
@@ -101,7 +103,7 @@ static const char *parse(struct study *s, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ "services", required_argument, NULL, 'm' },
 		{ s->flags[0].name, no_argument, NULL, '0' }, { s->flags[1].name, no_argument, NULL, '1' },
-		{ NULL, 0, NULL, 0 },
+		{ s->flags[1].name ? s->flags[2].name : NULL, no_argument, NULL, '2' }, { NULL, 0, NULL, 0 },
 	};
 	const char *cache = NULL;
 	int letter;
@@ -126,8 +128,7 @@ static const char *parse(struct study *s, int argc, char **argv)
 				die(s, EXIT_USAGE, "--services: they are given");
 			take_sizes(s, optarg);
 			break;
-		case '0':
-		case '1':
+		case '0' ... '2':
 			s->flags[letter - '0'].given = true;
 			break;
 		case 'h':
@@ -247,17 +248,60 @@ void study_keep(struct study *s, uint64_t key, const char *text)
 		die(s, 1, "a result cannot be kept: %s", strerror(-err));
 }
 
+/* -1: not known. */
+static int known_verdict(const struct study *s, uint64_t key)
+{
+	const char *text = memo_get(s->results, key);
+
+	return text ? *text == 'y' : -1;
+}
+
 bool study_holds(struct study *s, const struct mix *mix, const char *policy, uint64_t seed)
 {
 	uint64_t key = study_key(mix, policy, seed);
-	const char *known = memo_get(s->results, key);
-	bool holds;
+	int verdict = known_verdict(s, key);
 
-	if (known)
-		return *known == 'y';
-	holds = trial_holds(mix, policy, seed);
-	study_keep(s, key, holds ? "yes" : "no");
-	return holds;
+	if (verdict < 0) {
+		verdict = trial_holds(mix, policy, seed);
+		study_keep(s, key, verdict ? "yes" : "no");
+	}
+	return verdict;
+}
+
+bool study_is_valid(struct valid *valid, const struct tick *tick)
+{
+	for (uint32_t i = 0; i < tick->config->nr_services; i++)
+		if (allocation_count(&tick->allocation, (int)i) < valid_fewest(valid, i, tick->allocation.speed[i]))
+			return false;
+	return true;
+}
+
+struct finding {
+	struct valid *valid;
+	bool found;
+};
+
+static bool look(void *ctx, const struct tick *tick, uint64_t now_ns)
+{
+	struct finding *f = ctx;
+
+	(void)now_ns;
+	f->found = study_is_valid(f->valid, tick);
+	return !f->found;
+}
+
+bool study_finds(struct study *s, const struct mix *mix, const char *policy, uint64_t seed, struct valid *valid)
+{
+	uint64_t key = memo_hash(study_key(mix, policy, seed), "finds", 5);
+	struct finding finding = { .valid = valid };
+	int verdict = known_verdict(s, key);
+
+	if (verdict >= 0)
+		return verdict;
+	valid_set_loads(valid, mix->loads);
+	trial_play(mix, policy, seed, find_ns, look, &finding);
+	study_keep(s, key, finding.found ? "yes" : "no");
+	return finding.found;
 }
 
 /* --- work ------------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "trial.h"
 #include "experiments/oracle/valid.h"
 
-enum { STUDY_MAX_POLICIES = 32, STUDY_MAX_FLAGS = 2 };
+enum { STUDY_MAX_POLICIES = 32, STUDY_MAX_FLAGS = 3 };
 
 /* Values are the defaults before study_parse, and the command line's after it. */
 struct study {
@@ -52,7 +52,11 @@ struct valid *study_valid(struct study *s, const struct mix *mix);
 /* Of a result about this mix: to be refined by memo_hash. */
 uint64_t study_key(const struct mix *mix, const char *policy, uint64_t seed);
 void study_keep(struct study *s, uint64_t key, const char *text);
+/* Whether the allocation in force is valid; the loads of V are those of the mix. */
+bool study_is_valid(struct valid *valid, const struct tick *tick);
 /* As trial_holds, kept. */
 bool study_holds(struct study *s, const struct mix *mix, const char *policy, uint64_t seed);
+/* Whether the policy finds an allocation in V within 60 s, whatever it does then; kept. */
+bool study_finds(struct study *s, const struct mix *mix, const char *policy, uint64_t seed, struct valid *valid);
 
 #endif
