@@ -27,8 +27,8 @@ set ytics 20
 do for [i = 1:nr] {
 	p = word(policies, i)
 	set title p offset 0, -0.5
-	plot cells(p) using 2:3:($4 < 0 ? NaN : $4) with image, \
-		cells(p) using 2:3:($4 < 0 ? '' : sprintf('%.0f', $4)):($4 < 50 ? 0x222222 : 0xffffff) with labels \
+	plot cells(p) using 2:3:($4 < 0 ? NaN : $4) with image pixels, \
+		cells(p) using 2:3:($4 < 0 ? '' : sprintf('%.0f', $4)):($4 < 60 ? 0x222222 : 0xffffff) with labels \
 		font ',10' textcolor rgb variable
 }
 unset multiplot
