@@ -71,6 +71,21 @@ static void a_service_short_of_slack_is_followed_by_whom_it_waited_for(void **st
 	assert_non_null(strstr(line, " fresh   waited 12ms for burner |"));
 }
 
+static void the_other_feedback_is_named_beside_the_latency(void **state)
+{
+	(void)state;
+	run.config.feedback = CONFIG_FEEDBACK_BOTH;
+	run.samples[0].other = (struct sample_other){ true, 290, 1 * MS, 2 * MS, 3 * MS, 6 * MS };
+	step(0);
+	step(1);
+	status_format(&status, &run.tick, line, sizeof(line));
+	assert_non_null(strstr(line, "search    4.00/25ms (client 6.00)  +84%"));
+	assert_non_null(strstr(line, "memcached    4.00/5ms  +20%"));
+	run.config.feedback = CONFIG_FEEDBACK_CLIENT_FIRST;
+	status_format(&status, &run.tick, line, sizeof(line));
+	assert_non_null(strstr(line, "(kernel 6.00)"));
+}
+
 static void an_action_says_who_gets_what_from_whom(void **state)
 {
 	char action[128];
@@ -156,6 +171,7 @@ int main(void)
 		TEST(a_service_short_of_slack_is_followed_by_whom_it_waited_for),
 		TEST(a_line_shows_time_latency_slack_cores_speed_and_state),
 		TEST(a_slack_just_below_zero_is_not_shown_as_zero),
+		TEST(the_other_feedback_is_named_beside_the_latency),
 		TEST(an_action_says_who_gets_what_from_whom),
 		TEST(observing_shows_no_cores),
 		TEST(a_line_that_is_too_long_is_cut_and_still_ends),
