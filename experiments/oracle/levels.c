@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 static const double SECOND_NS = 1e9, PLAY_S = 60, PLAY_REQUESTS = 50000, WARM_UP_S = 2, WARM_UP_REQUESTS = 1000;
 static const double CALM_SHARE = 0.0025;
+enum { LEAST_TICKS = 20 };
 
 struct levels {
 	const struct plant *plant;
@@ -32,15 +34,34 @@ struct levels {
 
 /* --- playing ---------------------------------------------------------------------------------------------------- */
 
-static double longer(double a, double b)
+/* Late requests per tick, of one play. */
+struct lateness {
+	uint32_t nr;
+	double sum, squares;
+};
+
+static void add_tick(struct lateness *l, uint64_t nr_late)
 {
-	return a > b ? a : b;
+	l->nr++;
+	l->sum += (double)nr_late;
+	l->squares += (double)nr_late * (double)nr_late;
 }
 
-/* No luck of the remaining requests could bring the late share down again. */
-static bool is_hopeless(const struct judge *judge, double allowed, double expected)
+/* No luck could bring the shares down again. */
+static bool is_hopeless(const struct judge *judge, double allowed, double expected, double span_ns)
 {
-	return (double)judge->nr_late_requests > allowed * (expected * 1.05 + 100);
+	return (double)judge->nr_late_requests > allowed * (expected * 1.05 + 100) ||
+	       (double)judge->violated_ns > CALM_SHARE * span_ns;
+}
+
+/* A tick five standard deviations worse than the mean would not be violated either. */
+static bool is_certain(const struct judge *judge, const struct lateness *l, uint32_t percentile_permille)
+{
+	double mean = l->sum / l->nr, deviation = sqrt(fmax(l->squares / l->nr - mean * mean, 0));
+
+	return l->nr >= LEAST_TICKS && (double)judge->nr_requests >= PLAY_REQUESTS && !judge->violated_ns &&
+	       !judge_is_violated(judge->nr_requests / l->nr, (uint64_t)ceil(mean + 5 * deviation),
+				  1000 - percentile_permille);
 }
 
 /* Whether a share is calm, with its power; -ENOMEM. */
@@ -54,31 +75,39 @@ static int play(const struct levels *l, const struct level *level, uint32_t core
 	struct config alone = { .nr_services = 1, .services = { *service } };
 	struct totals totals = { 0 };
 	struct judge *judge = &totals.judges[0];
+	struct lateness lateness = { 0 };
 	struct station *station;
 	struct sample sample;
+	double span_ns;
 
 	for (uint32_t i = 0; i < l->nr_services; i++)
 		loads[i] = level->load_pct[i] / 100.0;
 	rate = loads[level->service] * plant_max_load(l->plant, level->service);
-	warm_ns = (uint64_t)(longer(WARM_UP_S, rate > 0 ? WARM_UP_REQUESTS / rate : 0) * SECOND_NS);
-	end_ns = warm_ns + (uint64_t)(longer(PLAY_S, rate > 0 ? PLAY_REQUESTS / rate : 0) * SECOND_NS);
+	warm_ns = (uint64_t)(fmax(WARM_UP_S, rate > 0 ? WARM_UP_REQUESTS / rate : 0) * SECOND_NS);
+	span_ns = fmax(PLAY_S, rate > 0 ? PLAY_REQUESTS / rate : 0) * SECOND_NS;
+	end_ns = warm_ns + (uint64_t)span_ns;
 	if (plant_open_alone(l->plant, level->service, loads, cores, speed, &station))
 		return -ENOMEM;
 	view.services[0].target_ns = service->target_ns;
 	view.services[0].have = (struct policy_share){ cores, 0, speed };
-	while (now_ns < end_ns && !is_hopeless(judge, allowed, rate * (double)(end_ns - warm_ns) / SECOND_NS)) {
+	while (now_ns < end_ns && !is_hopeless(judge, allowed, rate * span_ns / SECOND_NS, span_ns) &&
+	       !is_certain(judge, &lateness, service->percentile_permille)) {
+		uint64_t nr_late = judge->nr_late_requests;
+
 		now_ns += interval_ns;
 		station_advance(station, now_ns);
 		station_read(station, interval_ns, &sample);
 		view.services[0].cpu_ns = sample.cpu_ns;
-		if (now_ns <= warm_ns)
+		if (now_ns <= warm_ns) {
 			judge->nr_over_target = sample.nr_over_target;
-		else
-			totals_add(&totals, &alone, plant_ladder(l->plant), &view, &sample, true);
+			continue;
+		}
+		totals_add(&totals, &alone, plant_ladder(l->plant), &view, &sample, true);
+		add_tick(&lateness, judge->nr_late_requests - nr_late);
 	}
 	station_close(station);
 	judge_close_window(judge, service->percentile_permille);
-	*ret_calm = now_ns >= end_ns && (double)judge->nr_late_requests <= allowed * (double)judge->nr_requests &&
+	*ret_calm = (double)judge->nr_late_requests <= allowed * (double)judge->nr_requests &&
 		    (double)judge->violated_ns <= CALM_SHARE * (double)judge->judged_ns;
 	*ret_w = totals.energy_j / totals.span_s;
 	return 0;
