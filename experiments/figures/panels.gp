@@ -4,17 +4,24 @@
 set terminal svg size 1000,820 font "sans-serif,14" background "white"
 array colours[4] = [ "#0072b2", "#d55e00", "#009e73", "#cc79a7" ]
 n = words(services)
-last = word(services, 1)
 file(i, s) = (i == 1 ? left : right).word(services, s)
-stats left.last using 1 nooutput
-set xrange [0:STATS_max]
+most_t = 0
+most_cores = 0
+do for [i=1:2] {
+	do for [s=1:n] {
+		stats file(i, s) using 1:4 nooutput
+		if (STATS_max_x > most_t) { most_t = STATS_max_x }
+		if (STATS_max_y > most_cores) { most_cores = STATS_max_y }
+	}
+}
+set xrange [0:most_t]
 set border 3 lc rgb "#555555"
 set tics nomirror
 set grid lc rgb "#e4e4e4" lt 1
 set multiplot title headline font ",17"
 edge(i) = 0.075 + (i - 1) * 0.48
 do for [i=1:2] {
-	set lmargin at screen edge(i); set rmargin at screen edge(i) + 0.435
+	set lmargin at screen edge(i); set rmargin at screen edge(i) + 0.425
 	set xtics format ""
 	set xlabel ""
 	set title (i == 1 ? "parties-paper" : "adaptive") font ",15" offset 0,-0.5
@@ -33,7 +40,7 @@ do for [i=1:2] {
 	unset logscale y
 	set tmargin at screen 0.46; set bmargin at screen 0.27
 	if (i == 1) { set ylabel "cores" }
-	set yrange [0:*]
+	set yrange [0:most_cores]
 	plot for [s=1:n] file(i, s) using 1:4 with steps lw 1.5 lc rgb colours[s]
 	set tmargin at screen 0.24; set bmargin at screen 0.08
 	if (i == 1) { set ylabel "GHz" }

@@ -169,6 +169,13 @@ $1 == "@table" && $2 == "change" { change_table($3, $4); next }
 $1 == "@table" && $2 == "services" { services_table($3, $4, $5 == "reported"); next }
 $1 == "@table" && $2 == "ablation" { ablation_table(); next }
 $1 == "@table" && $2 == "sensitivity" { sensitivity_table(); next }
+$1 == "@file" {
+	print "```"
+	while ((getline line < (dir "/" $2)) > 0)
+		if (line !~ /^(figure|means of)/) print line
+	print "```"
+	next
+}
 $1 == "@table" && $2 == "tsv" {
 	columns = $0
 	sub(/^@table tsv [^ ]+ /, "", columns)
