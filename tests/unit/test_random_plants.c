@@ -250,8 +250,8 @@ int main(int argc, char **argv)
 		nr_wild = strtoull(argv[1], NULL, 10);
 		nr_calm = strtoull(argv[2], NULL, 10);
 	} else if (getenv("TEST_ALL") && *getenv("TEST_ALL")) {
-		nr_wild = 4000;
-		nr_calm = 1000;
+		nr_wild = 2000;
+		nr_calm = 600;
 	}
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, play_all, NULL);
