@@ -101,7 +101,7 @@ help:
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
 	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
 	echo yes),)
-ifeq ($(filter deps help clean demo accuracy check check-all compare fit plant-check sim,$(MAKECMDGOALS)),)
+ifeq ($(filter deps help clean demo accuracy check check-all figures fit plant-check sim,$(MAKECMDGOALS)),)
 $(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif

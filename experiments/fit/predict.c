@@ -186,7 +186,7 @@ static void read_table(const char *path, const char *service, const char *lifecy
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "shared", "processor-sharing" };
-	static const enum station_queue queues[] = { STATION_SHARED, STATION_SHARED };
+	static const enum station_queue queues[] = { STATION_SHARED, STATION_PROCESSOR_SHARING };
 	struct model best = { 0 };
 	struct table t = { 0 };
 	double least = INFINITY;
