@@ -27,9 +27,10 @@ sum() {
 	grep -o "\"$1\":[0-9]*" "$scratch/both.record" | awk -F: '{ sum += $2 } END { print sum + 0 }'
 }
 
-# A client that reports, beside the kernel that sees its requests.  The load ends well before the controller.
+# A client that reports, beside the kernel that sees its requests; it ends, somebody writes garbage, and another client
+# begins.  The load ends well before the controller.
 reported() {
-	local name=$1 want=$2 runner tries
+	local name=$1 requests=$2 want=$(($2 + 1000)) runner tries
 	shift 2
 	cat >"$scratch/both.conf" <<-END
 		[controller]
@@ -49,7 +50,10 @@ reported() {
 		! grep -q event=start "$scratch/both.err" || break
 		sleep 0.1
 	done
-	load "$name" --requests "$want" --report "$scratch/reports" "$@"
+	load "$name" --requests "$requests" --report "$scratch/reports" "$@"
+	sleep 0.8
+	echo oops >>"$scratch/reports"
+	load "$name-again" --requests 1000 --report "$scratch/reports" "$@"
 	sleep 0.8
 	end $runner
 	tap_is "$(sum completed) in the kernel, $(sum other_completed) reported" "$want in the kernel, $want reported" \
@@ -57,8 +61,15 @@ reported() {
 	awk -v client="$(mean other_p50_us)" -v kernel="$(mean p50_us)" 'BEGIN { exit !(kernel > 0 && client >= kernel) }'
 	tap_ok $? "$name: what the client reports is no less than what the kernel saw"
 	tap_note "mean p50 of windows: kernel $(mean p50_us) us, client $(mean other_p50_us) us"
-	grep -q "event=reports service=memcached taken=[1-9][0-9]* ignored=0 late=0" "$scratch/both.err"
-	tap_ok $? "$name: every report was understood"
+	grep -q "event=reports service=memcached taken=[1-9][0-9]* ignored=1 late=0" "$scratch/both.err"
+	tap_ok $? "$name: every report was understood, and the line that is none counted"
+	grep -q "event=report-ignored service=memcached place=\"$scratch/reports:[1-9][0-9]*\" reason=\"not JSON\"" "$scratch/both.err"
+	tap_ok $? "$name: and named with its place"
+	tap_is "$(grep -o 'event=reports-[a-z]*' "$scratch/both.err" | tail -n 3 | xargs)" \
+		'event=reports-missing event=reports-come event=reports-missing' \
+		"$name: a client that ends is missed, one that begins is heard"
+	tail -n 2 "$scratch/both.record" | grep -q '"other_completed":null,"other_p50_us":null'
+	tap_ok $? "$name: what a client said last is not said again"
 }
 
 mean() {
