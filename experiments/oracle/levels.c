@@ -155,7 +155,7 @@ static int need_at(const struct levels *l, struct level *level, uint32_t speed, 
 	if (err)
 		return err;
 	*ret_played = true;
-	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32 " %.6f", need->valid_cores, need->calm_cores, need->power_w);
+	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIu32 " %.17g", need->valid_cores, need->calm_cores, need->power_w);
 	err = memo_put(l->memo, key, text);
 	if (err)
 		fprintf(stderr, "a result is not kept: %s\n", strerror(-err));
