@@ -41,7 +41,7 @@ static void observe_rate(struct demand *d, const struct policy_service *s, doubl
 {
 	double rate = (double)s->nr_arrived / window_s;
 	double chance = sqrt(larger(d->rate, rate) / window_s), change = rate - d->rate;
-	double memory_s = smaller(larger(least_memory_s, RATE_COUNT / larger(d->rate, rate)), d->age_ns / 1e9);
+	double memory_s = smaller(larger(least_memory_s, RATE_COUNT / d->rate), d->age_ns / 1e9);
 
 	if (fabs(change) > sigmas_of_change * chance)
 		d->rate = rate;
@@ -116,14 +116,10 @@ static void learn(struct demand_queue *q, double log_seen, double w, double chan
 	q->cov -= along_tail * along_wait / spread;
 }
 
-/* The slowest of a few is no high percentile yet: what it is above one cost grows as that of exponential requests would. */
-static double log_percentile(double costs, double n)
+/* The slowest of `n` as a percentile: what it is above one cost grows with n as that of exponential requests would. */
+static double slowest_as_percentile(double costs, double n)
 {
-	double excess = larger(costs - 1, 0.05);
-
-	if (n < FEW_COUNT)
-		excess *= larger(log_of_100 / (log(n) + euler), 1);
-	return log(1 + excess);
+	return 1 + larger(costs - 1, 0.05) * log_of_100 / (log(larger(n, 1)) + euler);
 }
 
 static void add_window(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
@@ -172,8 +168,10 @@ void demand_observe(struct demand *d, const struct policy_service *s, uint64_t w
 	observe_cost(d, s->have.speed, sum->nr, sum->cpu_ns / larger(sum->nr + half_done - sum->half_done, 1));
 	d->known = true;
 	n = sum->nr_usual;
+	if (s->nr_completed < FEW_COUNT)
+		sum->costs = slowest_as_percentile(sum->costs, n);
 	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS && n > 0; kind++)
-		learn(&d->queues[kind], log_percentile(sum->costs, n), sum->waits[kind] / n,
+		learn(&d->queues[kind], log(sum->costs), sum->waits[kind] / n,
 		      chance_of_one / (sum->spare + chance_count) + chance_of_any);
 	*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = half_done };
 }
