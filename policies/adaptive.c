@@ -21,6 +21,8 @@
 
 enum { SURE_COUNT = 1000, SOME_COUNT = 100, MAX_PATIENCE = 16 };
 
+/* A decision may take a second to be in force; until then the share is not to blame or to praise for what is seen. */
+static const uint64_t settle_ns = 1000000000;
 static const uint64_t patience_ns = 1000000000, regret_ns = 5000000000, forget_ns = 60000000000,
 		      infeasible_ns = 3000000000, again_ns = 60000000000;
 static const double goal = 0.85, limit = 0.95, worthwhile = 0.03, reluctance = 1.1, overload = 1000, short_strain = 1.2;
@@ -37,7 +39,8 @@ struct option {
 
 struct adaptive_service {
 	struct demand demand;
-	struct policy_share last;     /* in force in the window before */
+	struct policy_share last;     /* decided before the last window */
+	uint64_t changed_ns;          /* when that was */
 	uint32_t nr_bad;              /* windows over the target in a row */
 	uint32_t patience;            /* how many times patience_ns a smaller share must look enough */
 	uint64_t spare_since_ns, shrunk_ns, regretted_ns;
@@ -109,6 +112,8 @@ static struct option choose(const struct adaptive_service *mine, const struct po
 		struct option o = { .share = { 0, s->have.ways, speed }, .holds = true };
 
 		if (!demand_may_try(&mine->demand, speed))
+			continue;
+		if (best.holds && cost_of(mine, view, demand_least_cores(&mine->demand, speed), speed) >= best.cost)
 			continue;
 		o.share.cores = demand_cores(&mine->demand, speed, goal * (double)s->target_ns, s->min.cores, most);
 		if (o.share.cores > most)
@@ -403,6 +408,7 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 	struct option wanted[POLICY_MAX_SERVICES], fitted[POLICY_MAX_SERVICES];
 	struct policy_decision before;
 	bool somebody_short;
+	uint64_t began_ns = now_ns - view->window_ns;
 
 	(void)rng;
 	shares_keep(view, ret);
@@ -411,8 +417,10 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 		struct adaptive_service *mine = &a->services[i];
 		const struct policy_service *s = &view->services[i];
 
-		demand_observe(&mine->demand, s, view->window_ns, same_share(&s->have, &mine->last));
+		if (!same_share(&s->have, &mine->last))
+			mine->changed_ns = began_ns;
 		mine->last = s->have;
+		demand_observe(&mine->demand, s, view->window_ns, began_ns - mine->changed_ns >= settle_ns);
 		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
 		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
 	}

@@ -157,10 +157,12 @@ void demand_observe(struct demand *d, const struct policy_service *s, uint64_t w
 	observe_backlog(d, s);
 	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
 		return;
-	if (s->have.speed != sum->speed)
+	if (s->have.speed != sum->speed || (d->known && !settled && s->nr_completed >= FEW_COUNT))
 		*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = sum->half_done };
-	add_window(d, s, window_ns, settled);
 	d->age_ns += (double)window_ns;
+	if (d->known && !settled && s->nr_completed >= FEW_COUNT)
+		return;
+	add_window(d, s, window_ns, settled);
 	if (sum->nr <= 0 || sum->cpu_ns <= 0 ||
 	    (sum->nr < FEW_COUNT && sum->span_ns < smaller(merge_ns, d->age_ns / 2)))
 		return;
@@ -247,17 +249,19 @@ double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, ui
 	return latency_at(d, trust_in_shared(d), demand_cost_ns(d, speed), rate, cores);
 }
 
+uint32_t demand_least_cores(const struct demand *d, uint32_t speed)
+{
+	return (uint32_t)(demand_rush(d) * demand_cost_ns(d, speed) / 1e9 / full) + 1;
+}
+
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max)
 {
-	double cost_ns = demand_cost_ns(d, speed), rate = demand_rush(d), work = rate * cost_ns / 1e9;
-	double shared = trust_in_shared(d);
-	uint32_t cores = min > 1 ? min : 1;
+	double cost_ns = demand_cost_ns(d, speed), rate = demand_rush(d), shared = trust_in_shared(d);
+	uint32_t cores = demand_least_cores(d, speed);
 
-	if (work > max)
-		return max + 1;
-	if (work > cores)
-		cores = (uint32_t)work;
+	if (cores < min)
+		cores = min;
 	while (cores <= max && latency_at(d, shared, cost_ns, rate, cores) > latency_ns)
 		cores++;
-	return cores;
+	return cores <= max ? cores : max + 1;
 }

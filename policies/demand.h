@@ -64,6 +64,8 @@ bool demand_may_try(const struct demand *d, uint32_t speed);
 double demand_rush(const struct demand *d);
 /* The predicted percentile; where work comes faster than it is done, DEMAND_ENDLESS_NS times the utilisation. */
 double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed);
+/* Fewer than that cannot keep up with the rush. */
+uint32_t demand_least_cores(const struct demand *d, uint32_t speed);
 /* Fewest cores from `min` to `max` that keep the latency in the rush; max + 1 when there are none. */
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max);
 
