@@ -122,7 +122,7 @@ static double slowest_as_percentile(double costs, double n)
 	return 1 + larger(costs - 1, 0.05) * log_of_100 / (log(larger(n, 1)) + euler);
 }
 
-static void add_window(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
+static void add_window(struct demand *d, const struct policy_service *s, uint64_t window_ns)
 {
 	struct demand_sum *sum = &d->sum;
 	double n = (double)s->nr_completed, costs = 0, utilisation = 1;
@@ -135,8 +135,8 @@ static void add_window(struct demand *d, const struct policy_service *s, uint64_
 		utilisation = n < FEW_COUNT ? demand_work(d, s->have.speed) / s->have.cores
 					    : (double)s->cpu_ns / ((double)window_ns * s->have.cores);
 	}
-	/* Full cores say how long the queue was, not how requests wait; right after a change nothing is usual. */
-	if (utilisation >= full || d->backlog_rate > 0 || !(settled || n < FEW_COUNT))
+	/* Full cores, and a queue from before, say how long that was, not how requests wait. */
+	if (utilisation >= full || d->nr_left > s->have.cores + d->rate * (double)s->target_ns / 1e9)
 		return;
 	sum->nr_usual += n;
 	sum->costs = larger(sum->costs, costs);
@@ -146,27 +146,15 @@ static void add_window(struct demand *d, const struct policy_service *s, uint64_
 }
 
 /* Windows of few requests become one, longer and longer. */
-void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
+static void learn_from_window(struct demand *d, const struct policy_service *s, uint64_t window_ns)
 {
 	struct demand_sum *sum = &d->sum;
-	double half_done, n;
+	double half_done = smaller((double)s->nr_in_flight, s->have.cores) / 2, n;
 
-	if (s->signal == POLICY_LOST || !window_ns)
-		return;
-	observe_rate(d, s, (double)window_ns / 1e9);
-	observe_backlog(d, s);
-	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
-		return;
-	if (s->have.speed != sum->speed || (d->known && !settled && s->nr_completed >= FEW_COUNT))
-		*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = sum->half_done };
-	d->age_ns += (double)window_ns;
-	if (d->known && !settled && s->nr_completed >= FEW_COUNT)
-		return;
-	add_window(d, s, window_ns, settled);
+	add_window(d, s, window_ns);
 	if (sum->nr <= 0 || sum->cpu_ns <= 0 ||
 	    (sum->nr < FEW_COUNT && sum->span_ns < smaller(merge_ns, d->age_ns / 2)))
 		return;
-	half_done = smaller((double)s->nr_in_flight, s->have.cores) / 2;
 	observe_cost(d, s->have.speed, sum->nr, sum->cpu_ns / larger(sum->nr + half_done - sum->half_done, 1));
 	d->known = true;
 	n = sum->nr_usual;
@@ -176,6 +164,24 @@ void demand_observe(struct demand *d, const struct policy_service *s, uint64_t w
 		learn(&d->queues[kind], log(sum->costs), sum->waits[kind] / n,
 		      chance_of_one / (sum->spare + chance_count) + chance_of_any);
 	*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = half_done };
+}
+
+void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
+{
+	bool ready = settled || !d->known || s->nr_completed < FEW_COUNT;
+
+	if (s->signal == POLICY_LOST || !window_ns)
+		return;
+	observe_rate(d, s, (double)window_ns / 1e9);
+	observe_backlog(d, s);
+	d->age_ns += (double)window_ns;
+	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
+		return;
+	if (s->have.speed != d->sum.speed || !ready)
+		d->sum = (struct demand_sum){ .speed = s->have.speed, .half_done = d->sum.half_done };
+	if (ready)
+		learn_from_window(d, s, window_ns);
+	d->nr_left = (double)s->nr_in_flight;
 }
 
 /* By the nearest speed that was tried: slower ones are feared, the next faster one is hoped to help a little. */

@@ -46,13 +46,16 @@ struct demand {
 	double nr_costed;  /* requests that rests on, bounded: old ones fade */
 	struct demand_queue queues[DEMAND_NR_KINDS];
 	struct demand_sum sum;
-	double age_ns;
+	double age_ns, nr_left; /* in flight at the end of the last window */
 	double slowness[DEMAND_MAX_SPEEDS]; /* cost at a speed relative to the first; 0: never been there */
 	double nr_timed[DEMAND_MAX_SPEEDS]; /* requests that rests on */
 };
 
 void demand_init(struct demand *d);
-/* One window.  `settled`: its allocation was in force in the window before as well. */
+/*
+ * One window.  `settled`: its allocation was in force from its beginning.  Otherwise nothing is learned from it but the rate,
+ * unless requests are so few that something would never be.
+ */
 void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled);
 /* CPU time per request. */
 double demand_cost_ns(const struct demand *d, uint32_t speed);
