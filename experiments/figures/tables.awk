@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# First file: lines "scenario label seed key=value...".  Second: the template.
+# First file: lines "scenario label seed key=value...".  Second: the template, in which a line "@table ..." becomes a table,
+# "@file F" a file of dir, @{SCENARIO LABEL KEY DIGITS} a cell, @{SCENARIO LABEL KEY spread} its spread in percent, and
+# @{F.tsv POLICY COLUMN} that column of a policy's rows, with slashes between.
 #
 # A cell is "mean ± half of the 95 % interval" for what is a share or a time, and "mean (spread)" for amounts, the spread
 # being the relative standard deviation over seeds.  - : not measured there.
@@ -164,6 +166,32 @@ function tsv_table(file, columns,  n, i, want, title, pair, head, cells, at, lin
 	close(file)
 }
 
+# The rows of a policy in a table, from top to bottom.
+function tsv_values(file, policy, column,  line, cells, at, i, values) {
+	file = dir "/" file
+	while ((getline line < file) > 0) {
+		split(line, cells, "\t")
+		if (!(column in at))
+			for (i in cells) at[cells[i]] = i
+		else if (cells[at["policy"]] == policy)
+			values = values (values == "" ? "" : " / ") cells[at[column]]
+	}
+	close(file)
+	return values == "" ? "-" : values
+}
+
+function cell_text(words,  w, n) {
+	n = split(words, w, " ")
+	if (w[1] ~ /\.tsv$/) return tsv_values(w[1], w[2], w[3])
+	if (!has(w[1], w[2], w[3])) return "-"
+	if (w[4] == "spread") return sprintf("%.1f %%", 100 * deviation(w[1], w[2], w[3]) / mean(w[1], w[2], w[3]))
+	return interval(w[1], w[2], w[3], w[4])
+}
+
+{
+	while (match($0, /@\{[^}]*\}/))
+		$0 = substr($0, 1, RSTART - 1) cell_text(substr($0, RSTART + 2, RLENGTH - 3)) substr($0, RSTART + RLENGTH)
+}
 $1 == "@table" && $2 == "scenario" { scenario_table($3); next }
 $1 == "@table" && $2 == "change" { change_table($3, $4); next }
 $1 == "@table" && $2 == "services" { services_table($3, $4, $5 == "reported"); next }
