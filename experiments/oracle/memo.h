@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * memo.h - results that cost much to find, kept in a file: what one process has written, all others that have the file open
- * find.  Port; it knows nothing of what the results mean.
+ * memo.h - results that cost much to find, kept in a file: what one process has written, all others that have the file
+ * open find.  Port; it knows nothing of what the results mean.
  *
  * A line per result, "key text", only ever appended in one write.  A line that is not whole (the machine stopped, the
  * disk was full) counts as absent.

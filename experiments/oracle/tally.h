@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * The highest level from 0 to max that holds, found from a good guess: in steps that double away from it, then by halves.
- * Level 0 is not asked.
+ * The highest level from 0 to max that holds, found from a good guess: in steps that double away from it, then by
+ * halves.  Level 0 is not asked.
  */
 uint32_t tally_highest(bool (*holds)(void *ctx, uint32_t level), void *ctx, uint32_t guess, uint32_t max);
 

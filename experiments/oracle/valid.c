@@ -107,7 +107,9 @@ static bool play(const struct valid *v, uint32_t i, uint32_t cores, uint32_t spe
 
 		now_ns += span_ns;
 		advance(station, now_ns, span_ns, service, &judge, &dropped);
-		valid_count_add(&count, judge.nr_requests + dropped - nr, judge.nr_late_requests + dropped - nr_late, allowed);
+		nr = judge.nr_requests + dropped - nr;
+		nr_late = judge.nr_late_requests + dropped - nr_late;
+		valid_count_add(&count, nr, nr_late, allowed);
 		verdict = valid_judge(&count, NR_PIECES);
 	}
 	station_close(station);

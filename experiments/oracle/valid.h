@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * valid.h - V(load): which allocations are valid on a simulated machine.  A service's share is valid when, held for ever
- * at constant load, at most the allowed part of its requests (1 % for a p99 target) is late: over 60 s or 50,000
+ * valid.h - V(load): which allocations are valid on a simulated machine.  A service's share is valid when, held for
+ * ever at constant load, at most the allowed part of its requests (1 % for a p99 target) is late: over 60 s or 50,000
  * requests, whichever takes longer, after the queue has settled.  Glue over the plant's stations; it steers nothing.
  *
- * Neighbours disturb a service by their loads and not by their shares, so that services are played one by one, each with
- * more and more cores until its share is valid: with one core less it is not, with more it is.
+ * Neighbours disturb a service by their loads and not by their shares, so that services are played one by one, each
+ * with more and more cores until its share is valid: with one core less it is not, with more it is.
  *
  * A play ends early when its verdict is certain, and is never repeated: verdicts are kept in a memo, keyed by the
  * scenario's text, the loads and the share.  Its file has to be a new one when the plant's program changes:
@@ -19,7 +19,7 @@
 
 struct valid;
 
-/* Opens the scenario for itself; its profiles do not matter.  The memo is the caller's.  Negative errno, reason in `error`. */
+/* Opens the scenario for itself, whose profiles do not matter; the memo is the caller's.  Negative errno, `error`. */
 int valid_open(struct valid **ret, const char *scenario, struct memo *memo, char *error, size_t error_size);
 void valid_close(struct valid *v);
 const struct speed_ladder *valid_ladder(const struct valid *v);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * emu.c - effective machine utilisation: how much load of how many services a policy holds on one machine, beside the best
- * fixed allocation: figure 7's question.  Glue over trials and V; it steers nothing itself.
+ * emu.c - effective machine utilisation: how much load of how many services a policy holds on one machine, beside the
+ * best fixed allocation: figure 7's question.  Glue over trials and V; it steers nothing itself.
  *
- * A direction says in what proportion the services are loaded.  Along it the total load (each service's in percent of its
- * own maximum, added up) is raised by whole percents to the last point that holds, with no service above its maximum.
+ * A direction says in what proportion the services are loaded.  Along it the total load (each service's in percent of
+ * its own maximum, added up) is raised by whole percents to the last point that holds, with no service above its
+ * maximum.
  */
 #include <stdio.h>
 
@@ -14,13 +15,14 @@
 enum { MAX_DIRECTIONS = 40, DIRECTIONS_SEED = 8000, LIST = 0, EACH = 1, FOUND = 2 };
 
 static const char details[] =
-	"A direction is a set of services and the proportion of their loads.  Along it, EMU is the highest total load that\n"
-	"holds: at most 1 % of every service's requests late in the 60 s after 30 s of warm-up, no service above 100 %.\n"
-	"With --found a point holds as soon as a policy has found a valid allocation within 60 s, whatever it does then.\n"
+	"A direction is a set of services and the proportion of their loads.  Along it, EMU is the highest total load\n"
+	"that holds: at most 1 % of every service's requests late in the 60 s after 30 s of warm-up, no service above\n"
+	"100 %.  With --found a point holds as soon as a policy has found a valid allocation within 60 s, whatever it\n"
+	"does then.  Points below the highest that holds need not all hold.\n"
 	"The oracle is the best fixed allocation of 14 cores; a policy's search begins at its EMU.\n"
 	"  services    how many run together\n"
-	"  policy      or oracle; or published-parties, published-heracles: means of the paper's figure 7, over loads of\n"
-	"              their own, so that only order and trend compare\n"
+	"  policy      or oracle; or published-parties, published-heracles: means of the paper's figure 7, over loads\n"
+	"              of their own, so that only order and trend compare\n"
 	"  directions  how many\n"
 	"  emu         mean over directions, percent;  emu_ci: half of its 95 % interval\n"
 	"  ratio       mean of EMU / the oracle's EMU;  ratio_ci: half of its 95 % interval\n"
@@ -102,7 +104,9 @@ static uint32_t guess(struct direction *d)
 {
 	uint32_t percent = d->max / 3, nr_cores = valid_nr_cores(d->valid);
 
-	return oracle_holds(d, percent) ? percent * nr_cores / valid_fewest_all(d->valid, top_speed(d->valid)) : percent;
+	if (!oracle_holds(d, percent))
+		return percent;
+	return percent * nr_cores / valid_fewest_all(d->valid, top_speed(d->valid));
 }
 
 /* V is the caller's to close. */
@@ -145,7 +149,8 @@ static void print_published(uint32_t nr)
 {
 	for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
 		if (published[i].nr == nr)
-			printf("%u\tpublished-parties\t-\t%.1f\t-\t-\t-\t-\t-\n%u\tpublished-heracles\t-\t%.1f\t-\t-\t-\t-\t-\n",
+			printf("%u\tpublished-parties\t-\t%.1f\t-\t-\t-\t-\t-\n"
+			       "%u\tpublished-heracles\t-\t%.1f\t-\t-\t-\t-\t-\n",
 			       nr, published[i].parties, nr, published[i].heracles);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fig8.c - memcached, xapian and nginx on one machine, cell by cell: for each pair of loads of xapian and nginx the highest
- * load of memcached that holds: figure 8's question.  Glue over trials and V; it steers nothing itself.
+ * fig8.c - memcached, xapian and nginx on one machine, cell by cell: for each pair of loads of xapian and nginx the
+ * highest load of memcached that holds: figure 8's question.  Glue over trials and V; it steers nothing itself.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +14,10 @@ enum { GRID = 10, NR_SERVICES = 3, MEANS = 0, FOUND = 1 };
 static const char *const services[NR_SERVICES] = { "memcached", "xapian", "nginx" };
 
 static const char details[] =
-	"A cell: loads of xapian and nginx in percent of their maxima, and the highest load of memcached that holds beside\n"
-	"them, all on the grid.  It holds when at most 1 % of every service's requests are late in the 60 s after 30 s of\n"
-	"warm-up; with --found, as soon as a policy has found a valid allocation within 60 s, whatever it does then.\n"
+	"A cell: loads of xapian and nginx in percent of their maxima, and the highest load of memcached that holds\n"
+	"beside them, all on the grid.  It holds when at most 1 % of every service's requests are late in the 60 s\n"
+	"after 30 s of warm-up; with --found, as soon as a policy has found a valid allocation within 60 s, whatever\n"
+	"it does then.\n"
 	"The oracle is the best fixed allocation of 14 cores; a policy's search begins at its load.\n"
 	"  policy     or oracle\n"
 	"  xapian, nginx, memcached   percent; memcached is -1 where the two do not hold even without it\n"
@@ -80,11 +81,10 @@ static bool policy_holds(void *ctx, uint32_t step)
 /* V is the caller's to close. */
 static int ask_oracle(struct cell *c)
 {
-	int steps;
-
 	c->valid = study_valid(&study, &c->mix);
-	steps = !oracle_holds(c, 0) ? -1 : (int)tally_highest(oracle_holds, c, (uint32_t)study.size / 2, (uint32_t)study.size);
-	return steps;
+	if (!oracle_holds(c, 0))
+		return -1;
+	return (int)tally_highest(oracle_holds, c, (uint32_t)study.size / 2, (uint32_t)study.size);
 }
 
 /* Where the oracle does not hold the two, nobody does. */

@@ -21,8 +21,8 @@ struct score {
 };
 
 static const char details[] =
-	"A mix: distinct services, loads on a grid of 10 %, valid on 14 cores with at least one to spare, and not valid\n"
-	"with the even split at nominal speed.  From the start of 60 s at constant load:\n"
+	"A mix: distinct services, loads on a grid of 10 %, valid on 14 cores with at least one to spare, and not\n"
+	"valid with the even split at nominal speed.  From the start of 60 s at constant load:\n"
 	"  services      how many run together\n"
 	"  policy        or published-parties: what the paper's figure 10 shows\n"
 	"  mixes         how many\n"
@@ -39,14 +39,15 @@ static const char details[] =
 	"  never_mixes   which mixes those were: number and loads\n";
 
 static struct study study = {
-	.program = "mixes", .purpose = "Times until policies reach a lasting valid allocation, on seeded mixes (figure 10)",
+	.program = "mixes",
+	.purpose = "Times until policies reach a lasting valid allocation, on seeded mixes (figure 10)",
 	.size_name = "mixes", .size_help = "mixes per number of services", .size = 50, .size_max = MAX_MIXES,
 	.details = details, .seed = 1,
 };
 
 /* --- mixes ------------------------------------------------------------------------------------------------------ */
 
-/* Cores that a service needs under a load on the grid at the highest speed and undisturbed: with neighbours, no fewer. */
+/* Cores a service needs under a load on the grid at the highest speed and undisturbed: with neighbours, no fewer. */
 static uint32_t needs_alone(uint32_t service, uint32_t load)
 {
 	static uint32_t known[TRIAL_MAX_SERVICES][GRID + 1];

@@ -29,7 +29,8 @@ static const uint64_t find_ns = 60000000000;
 
 /* --- command line ----------------------------------------------------------------------------------------------- */
 
-static void die(const struct study *s, int code, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
+static void die(const struct study *s, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4), noreturn));
 static void die(const struct study *s, int code, const char *format, ...)
 {
 	va_list args;
@@ -48,7 +49,8 @@ static void help(const struct study *s)
 	printf("  --%s %-*s %s; default: %llu\n", s->size_name, 17 - (int)strlen(s->size_name), "N", s->size_help,
 	       (unsigned long long)s->size);
 	if (!s->own_services)
-		printf("  --%-18s how many services run together; default: 2 to %u\n", "services N,N...", trial_nr_known());
+		printf("  --%-18s how many services run together; default: %d to %u\n", "services N,N...", MIN_SERVICES,
+		       trial_nr_known());
 	for (uint32_t i = 0; i < STUDY_MAX_FLAGS && s->flags[i].name; i++)
 		printf("  --%-18s %s\n", s->flags[i].name, s->flags[i].help);
 	printf("  --%-18s of arrivals and policies, the same for every policy; default: %llu\n", "seed N",
@@ -68,8 +70,8 @@ static uint64_t take_number(const struct study *s, const char *option, const cha
 	uint64_t value;
 
 	if (options_parse_u64(text, &value) || value < min || value > max)
-		die(s, EXIT_USAGE, "--%s: '%s' is not a number from %llu to %llu", option, text, (unsigned long long)min,
-		    (unsigned long long)max);
+		die(s, EXIT_USAGE, "--%s: '%s' is not a number from %llu to %llu", option, text,
+		    (unsigned long long)min, (unsigned long long)max);
 	return value;
 }
 
@@ -355,7 +357,8 @@ static void start(const struct study *s, struct progress *progress, uint32_t nr_
 
 void study_work(struct study *s, uint32_t nr_items, void (*item)(void *ctx, uint32_t i), void *ctx)
 {
-	struct progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+					 -1, 0);
 	uint32_t nr_jobs = s->nr_jobs ? s->nr_jobs : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), nr_running;
 	const struct timespec pause = { .tv_nsec = POLL_NS };
 	time_t begun = time(NULL);

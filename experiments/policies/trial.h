@@ -29,7 +29,7 @@ uint64_t trial_interval_ns(const char *policy);
  */
 int trial_scenario(const struct mix *mix, bool loads, uint64_t interval_ns);
 
-/* Plays until `each`, called after every tick, returns false or duration_ns have passed.  Ends the program on failure. */
+/* Until `each`, called after every tick, returns false or duration_ns have passed.  Ends the program on failure. */
 void trial_play(const struct mix *mix, const char *policy, uint64_t seed, uint64_t duration_ns,
 		bool (*each)(void *ctx, const struct tick *tick, uint64_t now_ns), void *ctx);
 

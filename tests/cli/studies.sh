@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The programs behind figures 7, 8 and 10: usage, the same table however it is computed, nothing computed twice, and nothing
-# left running.
+# The programs behind figures 7, 8 and 10: usage, the same table however it is computed, nothing computed twice, and
+# nothing left running.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 scratch
@@ -61,8 +61,8 @@ cat "$scratch"/one/*.memo | cmp -s - "$scratch/before" && cmp -s "$scratch/first
 tap_ok $? "a second run plays nothing again"
 
 "$BUILD/mixes" --mixes 1 --services 2 --seed 7 --cache "$scratch/one" static >"$scratch/mixes" 2>/dev/null
-awk -F '\t' '$2 == "static" { ok = NF == 15 && $6 == "60.0" && $9 == 1 && $12 == "0.000" && $15 ~ /^0:.*=.*=/ } END { exit !ok }' \
-	"$scratch/mixes"
+awk -F '\t' '$2 == "static" { ok = NF == 15 && $6 == "60.0" && $9 == 1 && $12 == "0.000" && $15 ~ /^0:.*=.*=/ }
+	END { exit !ok }' "$scratch/mixes"
 tap_ok $? "the even split never becomes valid in a mix chosen so that it is not"
 "$BUILD/fig8" --grid 2 --cache "$scratch/one" static >"$scratch/fig8" 2>/dev/null
 tap_is "$(grep -c -P '^(oracle|static)\t(50|100)\t(50|100)\t-1$' "$scratch/fig8")" 8 \

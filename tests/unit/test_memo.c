@@ -94,7 +94,8 @@ static void a_line_that_is_not_whole_counts_as_absent(void **state)
 	struct memo *m;
 
 	(void)state;
-	write_raw("0000000000000001 good\n00000000000002 short key\n0000000000000003\n\nnonsense\n0000000000000004 cut");
+	write_raw("0000000000000001 good\n00000000000002 short key\n0000000000000003\n\nnonsense\n"
+		  "0000000000000004 cut");
 	m = opened();
 	assert_string_equal(memo_get(m, 1), "good");
 	assert_null(memo_get(m, 2));

@@ -152,7 +152,7 @@ static void a_neighbours_load_costs_cores(void **state)
 	assert_int_equal(valid_fewest(b->valid, 0, boost), 1);
 }
 
-static void where_all_cores_are_not_enough_the_answer_is_more_than_there_are(void **state)
+static void where_all_cores_are_not_enough_the_answer_is_one_more(void **state)
 {
 	struct bench *b = *state;
 	double loads[] = { 4, 0 };
@@ -197,7 +197,7 @@ int main(void)
 		cmocka_unit_test(a_play_ends_early_when_its_verdict_is_certain_and_only_then),
 		cmocka_unit_test_setup_teardown(as_many_cores_are_needed_as_are_busy_and_a_little, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_neighbours_load_costs_cores, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(where_all_cores_are_not_enough_the_answer_is_more_than_there_are, set_up,
+		cmocka_unit_test_setup_teardown(where_all_cores_are_not_enough_the_answer_is_one_more, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_was_played_is_believed_and_not_played_again, set_up, tear_down),
 	};
