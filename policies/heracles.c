@@ -20,7 +20,7 @@
  *   uses relative to that of all cores there are, so that 85 % comes later than for a service whose maximum leaves cores idle.
  * - Its gradient descent over cores and cache asks for memory bandwidth and best-effort throughput, which are not seen
  *   here: cores and ways grow by turns.  Nor are power and network: everybody runs at nominal speed.
- * It never says that targets are infeasible.
+ * It never says that targets are infeasible.  While the signal of the protected service is lost, nobody grows.
  */
 #include "shares.h"
 
@@ -93,7 +93,7 @@ static uint32_t look(struct heracles *h, uint64_t now_ns, const struct policy_vi
 	} else if (load < LOAD_LOW_PERMILLE && now_ns >= h->cool_until_ns) {
 		h->enabled = true;
 	}
-	h->may_grow = slack >= SLACK_GROW_PERMILLE;
+	h->may_grow = slack > SLACK_GROW_PERMILLE;
 	return !h->enabled ? 0 : slack < SLACK_KEEP_PERMILLE ? NR_KEPT : UINT32_MAX;
 }
 
@@ -198,7 +198,8 @@ static void heracles_step(void *state, uint64_t now_ns, const struct policy_view
 	for (enum policy_resource r = POLICY_CORE; r <= POLICY_CACHE; r++)
 		if (most[r] > lent(view, ret, r))
 			most[r] = lent(view, ret, r);
-	if (h->enabled && h->may_grow && now_ns >= h->grow_due_ns) {
+	if (h->enabled && h->may_grow && now_ns >= h->grow_due_ns &&
+	    view->services[protected_service(view)].signal != POLICY_LOST) {
 		most[grow(h, view)]++;
 		h->grow_due_ns = now_ns + grow_ns;
 	}

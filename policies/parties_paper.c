@@ -12,7 +12,7 @@
  */
 #include "wheel.h"
 
-enum option { OVERLAP, MERGE_THIN, STALL_IS_VIOLATION, ANY_SERVICE, VIOLATED_PAYS, BOOST, LOCK_S };
+enum option { OVERLAP, MERGE_THIN, STALL_IS_VIOLATION, ANY_SERVICE, VIOLATED_PAYS, NEXT_NEEDIEST, BOOST, LOCK_S };
 static const struct policy_option options[] = {
 	[OVERLAP] = { "overlap", POLICY_NO_YES, .help =
 		"Whether the window that judges an action is also the one the next action rests on.\n"
@@ -26,6 +26,9 @@ static const struct policy_option options[] = {
 		"Whether a downsize is undone when any service is short of slack after it, otherwise only when its own is." },
 	[VIOLATED_PAYS] = { "violated_pays", POLICY_NO_YES, .standard = 1, .help =
 		"Whether a service that misses its own target may have to give to one that is worse off." },
+	[NEXT_NEEDIEST] = { "next_neediest", POLICY_NO_YES, .help =
+		"Whether the next service that is short of slack is served when the neediest can be given nothing,\n"
+		"otherwise nobody is." },
 	[BOOST] = { "boost", POLICY_NO_YES, .standard = 1, .help =
 		"Whether the steps above nominal speed may be used." },
 	[LOCK_S] = { "lock_s", .standard = 30, .max = 3600, .help =
@@ -57,17 +60,19 @@ static bool infeasible_event(struct paper *p, uint64_t now_ns, const struct poli
 	return true;
 }
 
-/* Decision 4: smallest slack, ties in configuration order. */
-static int32_t find_neediest(const struct wheel *w, const struct policy_view *view, struct policy_decision *d)
+/* Decision 4: smallest slack, ties in configuration order.  After `last`, if that is a service. */
+static int32_t find_neediest(const struct wheel *w, const struct policy_view *view, int32_t last)
 {
+	const struct wheel_service *services = w->services;
 	int32_t neediest = POLICY_NOBODY;
 
-	for (uint32_t i = 0; i < view->nr_services; i++) {
-		if (!w->services[i].judged)
-			wheel_reject(d, (int32_t)i, POLICY_NR_RESOURCES, POLICY_REFUSED_BLIND);
-		else if (neediest == POLICY_NOBODY ||
-			 w->services[i].slack_permille < w->services[neediest].slack_permille)
-			neediest = (int32_t)i;
+	for (int32_t i = 0; i < (int32_t)view->nr_services; i++) {
+		bool after = last == POLICY_NOBODY || services[i].slack_permille > services[last].slack_permille ||
+			     (services[i].slack_permille == services[last].slack_permille && i > last);
+
+		if (services[i].judged && after &&
+		    (neediest == POLICY_NOBODY || services[i].slack_permille < services[neediest].slack_permille))
+			neediest = i;
 	}
 	return neediest;
 }
@@ -92,20 +97,28 @@ static int32_t find_donor(const struct wheel *w, uint64_t now_ns, const struct p
 static void main_window(struct wheel *w, uint64_t now_ns, const struct policy_view *view,
 			const struct wheel_rules *rules, struct rng *rng, struct policy_decision *d)
 {
-	enum policy_direction direction = POLICY_UP;
-	int32_t subject = find_neediest(w, view, d);
+	int32_t subject = find_neediest(w, view, POLICY_NOBODY);
+	bool moved;
 
+	for (uint32_t i = 0; i < view->nr_services; i++)
+		if (!w->services[i].judged)
+			wheel_reject(d, (int32_t)i, POLICY_NR_RESOURCES, POLICY_REFUSED_BLIND);
 	if (subject == POLICY_NOBODY) {
 		d->reason = POLICY_REASON_NO_SIGNAL;
 		return;
 	}
 	if (w->services[subject].slack_permille >= WHEEL_NEEDS_BELOW) {
-		direction = POLICY_DOWN;
 		subject = find_donor(w, now_ns, view, d);
-		if (subject == POLICY_NOBODY)
-			return;
+		if (subject != POLICY_NOBODY)
+			wheel_act(w, now_ns, view, rules, (uint32_t)subject, POLICY_DOWN, rng, d);
+		return;
 	}
-	wheel_act(w, now_ns, view, rules, (uint32_t)subject, direction, rng, d);
+	do {
+		wheel_act(w, now_ns, view, rules, (uint32_t)subject, POLICY_UP, rng, d);
+		moved = d->direction != POLICY_HOLD;
+		subject = find_neediest(w, view, subject);
+	} while (!moved && view->options[NEXT_NEEDIEST] && subject != POLICY_NOBODY &&
+		 w->services[subject].slack_permille < WHEEL_NEEDS_BELOW);
 }
 
 static bool hurts(const struct wheel *w, const struct policy_view *view)

@@ -235,7 +235,8 @@ const struct policy_ops policy_parties_released = {
 	.name = "parties-released",
 	.help = "The published algorithm as its authors' program has it.\n"
 		"An action is judged over five windows, a downsize by all services; best-effort work gets nothing.\n"
-		"It counts windows and was made for\n.Ql interval = 100ms .\n",
+		"It was made for\n.Ql interval = 100ms\n"
+		"and counts windows: with longer ones all but its cool-down of 10 s takes as much longer.\n",
 	.interval_ms = 100,
 	.state_size = sizeof(struct released),
 	.options = options,

@@ -226,7 +226,6 @@ void wheel_act(struct wheel *w, uint64_t now_ns, const struct policy_view *view,
 		return;
 	}
 	mine->resource = d->resource;
-	mine->nr_merged = 0;
 	d->reason = direction == POLICY_UP ? POLICY_REASON_UPSIZE : POLICY_REASON_DOWNSIZE;
 	d->direction = direction;
 	w->watched = d->subject;

@@ -68,10 +68,10 @@ static void below_a_tenth_of_slack_they_stop_growing_at_the_next_look(void **sta
 	struct bench b = start((struct bench_machine){ 1, 40, 0, 0, true, -1 });
 
 	(void)state;
-	run(&b, 1, 500);
-	run(&b, 29, 99); /* until the next look it goes on */
+	run(&b, 1, 101);
+	run(&b, 29, 100); /* until the next look it goes on */
 	assert_int_equal(others(&b), 8);
-	run(&b, 1, 99); /* the mean of the last 30 is 99 */
+	run(&b, 1, 100);
 	assert_int_equal(others(&b), 8);
 	run(&b, 29, 50);
 	assert_int_equal(others(&b), 8);
@@ -212,6 +212,23 @@ static void a_service_that_completes_nothing_has_missed_its_target(void **state)
 	bench_end(&b);
 }
 
+static void windows_without_a_signal_are_not_looked_at_and_let_nobody_grow(void **state)
+{
+	struct bench b = start((struct bench_machine){ 1, 40, 0, 0, true, -1 });
+
+	(void)state;
+	run(&b, 1, 500);
+	b.view.services[0].signal = POLICY_LOST;
+	load(&b, 0);
+	run(&b, 15, QUIET);
+	assert_int_equal(others(&b), 1);
+	b.view.services[0].signal = POLICY_FRESH;
+	load(&b, 990); /* of all 30 windows that would be half the load */
+	run(&b, 15, 500);
+	assert_int_equal(others(&b), 0);
+	bench_end(&b);
+}
+
 static void ways_and_cores_grow_by_turns(void **state)
 {
 	struct bench b = start((struct bench_machine){ 2, 16, 10, 0, false, -1 });
@@ -243,6 +260,7 @@ int main(void)
 		cmocka_unit_test(another_service_can_be_the_protected_one),
 		cmocka_unit_test(the_latency_of_a_look_is_weighted_by_requests),
 		cmocka_unit_test(a_service_that_completes_nothing_has_missed_its_target),
+		cmocka_unit_test(windows_without_a_signal_are_not_looked_at_and_let_nobody_grow),
 		cmocka_unit_test(ways_and_cores_grow_by_turns),
 	};
 

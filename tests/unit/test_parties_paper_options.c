@@ -48,17 +48,40 @@ static void without_boost_the_top_is_nominal(void **state)
 	(void)state;
 }
 
-static void an_undone_downsize_of_the_nominal_speed_comes_back_without_boost_too(void **state)
+static void an_undone_downsize_comes_back_above_nominal_too(void **state)
 {
 	struct bench b = bench_new(PAPER, (struct bench_machine){ 1, 8, 0, 12, false, 1 });
 
 	(void)state;
 	bench_option(&b, "boost", 0);
+	b.view.services[0].have.speed = 11; /* somebody else's doing */
 	assert_window(&b, POLICY_REASON_DOWNSIZE, 500);
-	assert_speed(&b, 0, 9);
-	assert_window(&b, POLICY_REASON_REVERT, 0);
 	assert_speed(&b, 0, 10);
+	assert_window(&b, POLICY_REASON_REVERT, 0);
+	assert_speed(&b, 0, 11);
 	bench_end(&b);
+}
+
+static void the_next_neediest_can_be_served_when_the_neediest_cannot(void **state)
+{
+	for (uint32_t next = 0; next <= 1; next++) {
+		struct bench b = bench_prepare(PAPER, (struct bench_machine){ 4, 8, 0, 0, false, -1 });
+
+		bench_option(&b, "next_neediest", next);
+		b.view.services[0].max.cores = b.view.services[3].max.cores = 2;
+		bench_start(&b);
+		assert_window(&b, next ? POLICY_REASON_UPSIZE : POLICY_REASON_EXHAUSTED, -900, 40, 60, -900);
+		assert_int_equal(b.d.subject, next ? 1 : 0);
+		assert_cores(&b, 1, next ? 3 : 2);
+		if (next) { /* the fourth, equally needy, was asked as well; the third is not short */
+			assert_int_equal(b.d.nr_rejected, 2);
+			assert_int_equal(b.d.rejected[1].service, 3);
+			WINDOW(&b, -900, 40, 60, -900);
+			assert_window(&b, POLICY_REASON_EXHAUSTED, -900, 60, 60, -900);
+		}
+		bench_end(&b);
+	}
+	(void)state;
 }
 
 static void the_lock_lasts_as_long_as_it_is_told(void **state)
@@ -84,6 +107,10 @@ static void a_stall_can_be_a_violation_at_once(void **state)
 		b.view.services[0].signal = POLICY_STALLED;
 		b.view.services[0].oldest_ns = TARGET_NS;
 		assert_window(&b, strict ? POLICY_REASON_UPSIZE : POLICY_REASON_HOLD, BLIND, 100);
+		bench_end(&b);
+		b = bench_new(PAPER, two);
+		bench_option(&b, "stall_is_violation", strict);
+		assert_window(&b, POLICY_REASON_HOLD, BLIND, 100); /* nothing is overdue */
 		bench_end(&b);
 	}
 	(void)state;
@@ -161,7 +188,8 @@ int main(void)
 		cmocka_unit_test(with_any_service_a_downsize_that_hurts_another_is_undone),
 		cmocka_unit_test(a_violated_service_can_be_spared),
 		cmocka_unit_test(without_boost_the_top_is_nominal),
-		cmocka_unit_test(an_undone_downsize_of_the_nominal_speed_comes_back_without_boost_too),
+		cmocka_unit_test(an_undone_downsize_comes_back_above_nominal_too),
+		cmocka_unit_test(the_next_neediest_can_be_served_when_the_neediest_cannot),
 		cmocka_unit_test(the_lock_lasts_as_long_as_it_is_told),
 		cmocka_unit_test(a_stall_can_be_a_violation_at_once),
 		cmocka_unit_test(thin_windows_can_be_judged_together_until_they_hold_enough),

@@ -101,6 +101,17 @@ static void giving_needs_both_slacks_and_the_largest_of_the_window_gives(void **
 	bench_end(&b);
 }
 
+static void the_window_not_the_mean_says_who_gives(void **state)
+{
+	struct bench b = start((struct bench_machine){ 2, 8, 0, 0, false, -1 });
+
+	(void)state;
+	assert_window(&b, POLICY_REASON_HOLD, 200, 60);
+	assert_window(&b, POLICY_REASON_DOWNSIZE, 300, 400); /* means 250 and 230 */
+	assert_int_equal(b.d.subject, 1);
+	bench_end(&b);
+}
+
 static void nobody_gives_while_somebody_is_short(void **state)
 {
 	struct bench b = start((struct bench_machine){ 2, 2, 0, 0, false, -1 });
@@ -266,7 +277,7 @@ static void a_window_without_completion_is_no_sample(void **state)
 	(void)state;
 	assert_window(&b, POLICY_REASON_UPSIZE, -500, 100);
 	for (int n = 0; n < 20; n++) { /* not of the five */
-		assert_window(&b, POLICY_REASON_WATCH, BLIND, 100);
+		assert_window(&b, POLICY_REASON_WATCH, BLIND, 40);
 		assert_int_equal(b.d.rejected[0].why, POLICY_REFUSED_BLIND);
 	}
 	stays(&b, 5, POLICY_REASON_WATCH, -400, 100);
@@ -281,6 +292,34 @@ static void a_window_without_completion_is_no_sample(void **state)
 	assert_window(&b, POLICY_REASON_WATCH, QUIET, 100); /* five seconds: no verdict, and no waiting for one */
 	assert_window(&b, POLICY_REASON_HOLD, QUIET, 100);
 	assert_window(&b, POLICY_REASON_NO_SIGNAL, QUIET, QUIET);
+	bench_end(&b);
+}
+
+static void a_window_without_completion_is_in_no_mean(void **state)
+{
+	struct bench b = start((struct bench_machine){ 2, 8, 0, 0, false, -1 });
+
+	(void)state;
+	assert_window(&b, POLICY_REASON_HOLD, 60, 100);
+	for (int n = 0; n < 8; n++)
+		assert_window(&b, POLICY_REASON_HOLD, BLIND, 100);
+	assert_window(&b, POLICY_REASON_UPSIZE, 30, 100); /* the mean of two is 45 */
+	bench_end(&b);
+}
+
+static void the_wait_for_a_completion_is_counted_anew_after_an_undone_downsize(void **state)
+{
+	struct bench b = start((struct bench_machine){ 2, 8, 0, 0, false, -1 });
+
+	(void)state;
+	assert_window(&b, POLICY_REASON_DOWNSIZE, 500, 100);
+	for (int n = 0; n < 40; n++)
+		assert_window(&b, POLICY_REASON_WATCH, QUIET, 100);
+	stays(&b, 4, POLICY_REASON_WATCH, 40, 100);
+	assert_window(&b, POLICY_REASON_REVERT, 40, 100);
+	for (int n = 0; n < 50; n++)
+		assert_window(&b, POLICY_REASON_WATCH, QUIET, 100);
+	assert_window(&b, POLICY_REASON_HOLD, QUIET, 100);
 	bench_end(&b);
 }
 
@@ -304,6 +343,7 @@ int main(void)
 		cmocka_unit_test(the_mean_covers_ten_windows),
 		cmocka_unit_test(the_smallest_mean_is_served_not_the_worst_window),
 		cmocka_unit_test(giving_needs_both_slacks_and_the_largest_of_the_window_gives),
+		cmocka_unit_test(the_window_not_the_mean_says_who_gives),
 		cmocka_unit_test(nobody_gives_while_somebody_is_short),
 		cmocka_unit_test(three_better_windows_of_five_are_a_help),
 		cmocka_unit_test(reaching_the_top_frequency_turns_to_the_next_resource),
@@ -315,6 +355,8 @@ int main(void)
 		cmocka_unit_test(a_violated_service_pays_only_as_in_the_released_program),
 		cmocka_unit_test(best_effort_work_gets_nothing),
 		cmocka_unit_test(a_window_without_completion_is_no_sample),
+		cmocka_unit_test(a_window_without_completion_is_in_no_mean),
+		cmocka_unit_test(the_wait_for_a_completion_is_counted_anew_after_an_undone_downsize),
 		cmocka_unit_test(what_was_not_applied_is_not_judged),
 	};
 
