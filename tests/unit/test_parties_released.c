@@ -143,6 +143,9 @@ static void reaching_the_top_frequency_turns_to_the_next_resource(void **state)
 	struct bench b = start((struct bench_machine){ 2, 12, 0, 12, false, 1 });
 
 	(void)state;
+	b.view.services[0].have.speed = 9; /* on the way there it goes on */
+	assert_window(&b, POLICY_REASON_UPSIZE, -600, 100);
+	stays(&b, 5, POLICY_REASON_WATCH, -500, 100);
 	assert_window(&b, POLICY_REASON_UPSIZE, -500, 100);
 	assert_int_equal(b.d.resource, POLICY_SPEED);
 	assert_speed(&b, 0, 11);
