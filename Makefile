@@ -75,7 +75,7 @@ fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fu
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
 pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest feedback) \
-	$(BUILD)/metrics/window.o $(BUILD)/metrics/rolling.o $(BUILD)/metrics/choose.o
+	$(BUILD)/experiments/oracle/score.o $(BUILD)/metrics/window.o $(BUILD)/metrics/rolling.o $(BUILD)/metrics/choose.o
 pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|exp|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
 
 .DELETE_ON_ERROR:

@@ -14,7 +14,8 @@ set xlabel "services"
 set xrange [STATS_min - 0.5:STATS_max + 0.5]
 set yrange [0:*]
 set title "first moment all targets are met, s"
-plot for [j=1:n] d."ok" using (x($1, j)):(column(j + 1)) with boxes lc rgb colour(word(policies, j)) title word(policies, j)
+plot for [j=1:n] d."ok" using (x($1, j)):(column(j + 1)) with boxes lc rgb colour(word(policies, j)) \
+	title word(policies, j)
 unset key
 set title "until a valid allocation lasts, s"
 plot for [j=1:n] d."valid" using (x($1, j)):(column(j + 1)) with boxes lc rgb colour(word(policies, j))

@@ -4,6 +4,7 @@ load "experiments/figures/common.gp"
 set terminal svg size 1000,400 font "sans-serif,14" background "white"
 n = words(policies)
 width = 0.8 / n
+whole(v) = v == v ? sprintf("%.0f", v) : ""
 x(i, j) = i - 0.4 + (j - 0.5) * width
 set lmargin at screen 0.07; set rmargin at screen 0.99; set tmargin at screen 0.78; set bmargin at screen 0.17
 set boxwidth width * 0.95
@@ -14,5 +15,7 @@ set ylabel "sum of loads, % of each one's maximum" offset 1,0
 stats d."emu" using 1 nooutput
 set xrange [STATS_min - 0.5:STATS_max + 0.5]
 set yrange [0:*]
-plot for [j=1:n] d."emu" using (x($1, j)):(column(j + 1)) with boxes lc rgb colour(word(policies, j)) title word(policies, j), \
-     for [j=1:n] d."emu" using (x($1, j)):(column(j + 1)):(column(j + 1) == column(j + 1) ? sprintf("%.0f", column(j + 1)) : "") with labels offset 0,0.5 font ",9" notitle
+plot for [j=1:n] d."emu" using (x($1, j)):(column(j + 1)) \
+	with boxes lc rgb colour(word(policies, j)) title word(policies, j), \
+     for [j=1:n] d."emu" using (x($1, j)):(column(j + 1)):(whole(column(j + 1))) \
+	with labels offset 0,0.5 font ",9" notitle

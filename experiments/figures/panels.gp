@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Two runs side by side: load, latency against target, cores, speed.  Wants left and right (paths up to the service's name),
-# headline, services.
+# Two runs side by side: load, latency against target, cores, speed.  Wants left and right (paths up to the service's
+# name), headline, services.
 set terminal svg size 1000,820 font "sans-serif,14" background "white"
 array colours[4] = [ "#0072b2", "#d55e00", "#009e73", "#cc79a7" ]
 n = words(services)
@@ -26,7 +26,12 @@ do for [i=1:2] {
 	set xlabel ""
 	set title (i == 1 ? "parties-paper" : "adaptive") font ",15" offset 0,-0.5
 	set tmargin at screen 0.885; set bmargin at screen 0.74
-	if (i == 1) { set ylabel "requests/s" offset 1,0; set key at screen 0.5,0.935 center maxrows 1 samplen 2 } else { unset ylabel; unset key }
+	unset ylabel
+	unset key
+	if (i == 1) {
+		set ylabel "requests/s" offset 1,0
+		set key at screen 0.5,0.935 center maxrows 1 samplen 2
+	}
 	set logscale y; set yrange [*:*]; set format y "10^{%T}"
 	plot for [s=1:n] file(i, s) using 1:2 with lines lw 1.5 lc rgb colours[s] title word(services, s)
 	unset key; unset title

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# First file: lines "scenario label seed key=value...".  Second: the template, in which a line "@table ..." becomes a table,
-# "@file F" a file of dir, @{SCENARIO LABEL KEY DIGITS} a cell, @{SCENARIO LABEL KEY spread} its spread in percent, and
-# @{F.tsv POLICY COLUMN} that column of a policy's rows, with slashes between.
+# First file: lines "scenario label seed key=value...".  Second: the template, in which a line "@table ..." becomes a
+# table, "@file F" a file of dir, @{SCENARIO LABEL KEY DIGITS} a cell, @{SCENARIO LABEL KEY spread} its spread in
+# percent, and @{F.tsv POLICY COLUMN} that column of a policy's rows, with slashes between.
 #
-# A cell is "mean ± half of the 95 % interval" for what is a share or a time, and "mean (spread)" for amounts, the spread
-# being the relative standard deviation over seeds.  - : not measured there.
+# A cell is "mean ± half of the 95 % interval" for what is a share or a time, and "mean (spread)" for amounts, the
+# spread being the relative standard deviation over seeds.  - : not measured there.
 
 BEGIN {
 	split("12.71 4.30 3.18 2.78 2.57 2.45 2.36 2.31 2.26 2.23 2.20 2.18 2.16 2.14 2.13", student, " ")
@@ -56,7 +56,8 @@ function name(l) { return "`" l "`" }
 function is_policy(l) { return l !~ /-without-/ }
 
 function scenario_table(s,  i, l) {
-	print "| policy | violated % | late %, worst service | energy J (spread) | ÷ oracle | best-effort work (spread) | ÷ oracle | in V % | worst time to valid s | moves/min |"
+	print "| policy | violated % | late %, worst service | energy J (spread) | ÷ oracle | best-effort work (spread) |" \
+		" ÷ oracle | in V % | worst time to valid s | moves/min |"
 	print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 	for (i = 1; i <= nr_labels; i++) {
 		l = order[i]
@@ -122,7 +123,8 @@ function ablation_table(  i, j, l, n, list, line) {
 }
 
 function sensitivity_table(  i, j, n, lines, at, s, what, line) {
-	print "| the ramp with | `parties-paper`: violated % | energy J (spread) | moves/min | `adaptive`: violated % | energy J (spread) | moves/min |"
+	print "| the ramp with | `parties-paper`: violated % | energy J (spread) | moves/min |" \
+		" `adaptive`: violated % | energy J (spread) | moves/min |"
 	print "| --- | --- | --- | --- | --- | --- | --- |"
 	n = split("\nramp  nothing otherwise" variants, lines, "\n")
 	for (i = 2; i <= n; i++) {

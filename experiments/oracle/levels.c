@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * levels.c - glue: plays a service alone under one load with more and more cores, and keeps what came out.  What is valid
- * is valid.c's to say; it knows nothing of how services share a machine.
+ * levels.c - glue: plays a service alone under one load with more and more cores, and keeps what came out.  What is
+ * valid is valid.c's to say; it knows nothing of how services share a machine.
  */
 #include "levels.h"
 

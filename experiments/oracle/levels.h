@@ -3,12 +3,12 @@
  * levels.h - what one service needs under one load: per speed the fewest cores with which it holds, found by playing it
  * alone, and remembered in a file.  Glue over the plant's stations and the tick's sums.
  *
- * Neighbours disturb a service by their load and not by their shares, so that services can be played one by one.  Beside
- * what is valid (valid.h) a share is calm when, held for as long, at most 0.25 % of its judged windows are violated.  More
- * cores never hurt, so the fewest say it for all numbers of cores.
+ * Neighbours disturb a service by their load and not by their shares, so that services can be played one by one.
+ * Beside what is valid (valid.h) a share is calm when, held for as long, at most 0.25 % of its judged windows are
+ * violated.  More cores never hurt, so the fewest say it for all numbers of cores.
  *
- * The file is in DIR, and named after the sources it rests on.  Scenarios that differ in their loads, seeds or policy share
- * what is in it, several processes may use it at once, and what an interrupted run has played is kept.
+ * The file is in DIR, and named after the sources it rests on.  Scenarios that differ in their loads, seeds or policy
+ * share what is in it, several processes may use it at once, and what an interrupted run has played is kept.
  */
 #ifndef PARTIES_LEVELS_H
 #define PARTIES_LEVELS_H
@@ -29,8 +29,8 @@ struct level {
 struct levels;
 
 /*
- * The plant was opened from the same scenario and outlives this.  `dir` is made if it is not there.  Negative errno, with
- * one line in `error`.
+ * The plant was opened from the same scenario and outlives this.  `dir` is made if it is not there.  Negative errno,
+ * with one line in `error`.
  */
 int levels_open(struct levels **ret, const struct plant *plant, const char *scenario, const char *dir, char *error,
 		size_t error_size);

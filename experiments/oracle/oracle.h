@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * oracle.h - what nobody who steers can know: with which shares a plant's load can be held at all, and the least power, or
- * the most best-effort work, for which that can be had.  Glue over levels.h.
+ * oracle.h - what nobody who steers can know: with which shares a plant's load can be held at all, and the least
+ * power, or the most best-effort work, for which that can be had.  Glue over levels.h.
  *
- * It knows the load one tick ahead, takes for every 1 % of load the cheapest calm shares that fit the machine together, and
- * switches at no cost.  A calm share has at most 0.25 % of its judged windows violated and at most the allowed share of
- * requests late.
+ * It knows the load one tick ahead, takes for every 1 % of load the cheapest calm shares that fit the machine
+ * together, and switches at no cost.  A calm share has at most 0.25 % of its judged windows violated and at most the
+ * allowed share of requests late.
  */
 #ifndef PARTIES_ORACLE_H
 #define PARTIES_ORACLE_H

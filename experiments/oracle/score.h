@@ -2,12 +2,13 @@
 /*
  * score.h - how near a simulated run came to its oracle, and how fast it found allocations that last.  Pure.
  *
- * A change is the start, or an instant at which a load jumps by 5 points or more.  Its times count until the next change:
+ * A change is the start, or an instant at which a load jumps by 5 points or more.  Its times count until the next
+ * change:
  *	first ok  the first window after it in which every service met its target
  *	valid     the first instant from which the applied allocation stays valid for 10 s, or until the next change
  *	recover   the end of the last judged window that was violated; 0 when none was
- * Energy is compared only without best-effort work, which would otherwise be credited with the cores it takes; best-effort
- * work only with it.  Windows in which nothing holds count for neither.
+ * Energy is compared only without best-effort work, which would otherwise be credited with the cores it takes; best-
+ * effort work only with it.  Windows in which nothing holds count for neither.
  */
 #ifndef PARTIES_SCORE_H
 #define PARTIES_SCORE_H

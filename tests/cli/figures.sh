@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The comparison of policies: bad usage is refused, the ramp's row says what the adaptive policy is for, what was done is not
-# done again, and the tables' arithmetic is that of a hand-made example.
+# The comparison of policies: bad usage is refused, the ramp's row says what the adaptive policy is for, what was done
+# is not done again, and the tables' arithmetic is that of a hand-made example.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 scratch
@@ -30,12 +30,12 @@ tap_ok $? "and gives the same table"
 
 # Violations 1 and 3: mean 2, deviation sqrt 2, 95 % with one degree of freedom 12.71.  Energy 90 and 110: 14.1 %.
 cat >"$scratch/table" <<END
-ramp a 1 violated_windows_pct=1 late_requests_pct=0.5 energy_j=90 duration_s=120 moves=4 time_to_valid_s=1 energy_vs_oracle=1.1
-ramp a 2 violated_windows_pct=3 late_requests_pct=0.7 energy_j=110 duration_s=120 moves=8 time_to_valid_s=1 energy_vs_oracle=1.3
+ramp a 1 violated_windows_pct=1 late_requests_pct=0.5 energy_j=90 duration_s=120 moves=4 energy_vs_oracle=1.1
+ramp a 2 violated_windows_pct=3 late_requests_pct=0.7 energy_j=110 duration_s=120 moves=8 energy_vs_oracle=1.3
 END
 echo '@table scenario ramp' >"$scratch/template"
 # shellcheck disable=SC2016
 tap_is "$(awk -f experiments/figures/tables.awk "$scratch/table" "$scratch/template" | tail -n 1)" \
-	'| `a` | 2.00 ± 12.71 | 0.60 | 100 (14.1 %) | 1.200 | - | - | - | 1.0 ± 0.0 | 3.0 |' \
+	'| `a` | 2.00 ± 12.71 | 0.60 | 100 (14.1 %) | 1.200 | - | - | - | - | 3.0 |' \
 	"a table has means, spreads and intervals"
 tap_done
