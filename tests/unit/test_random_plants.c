@@ -17,7 +17,7 @@ enum { MAX_POLICIES = 16, WITHIN_S = 60 };
  */
 enum { RESTLESS = 17, MOST_RESTLESS_PERCENT = 10, LEAST_VALID_PERCENT = 80 };
 
-static uint64_t nr_wild = 32, nr_calm = 18;
+static uint64_t nr_wild = 28, nr_calm = 14;
 
 /* Calm runs on machines that have a core to spare; the hard ones begin with an even split that is not enough. */
 static struct tally {
