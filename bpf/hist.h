@@ -17,8 +17,8 @@ enum {
 	HIST_NR_BUCKETS = HIST_SUBS * HIST_NR_OCTAVES,
 };
 
-/* log2 by shifts: clang 14 cannot compile __builtin_clzll for the BPF target. */
-static inline unsigned int hist_log2(unsigned long long v)
+/* For the kernel: clang 14 cannot compile __builtin_clzll for the BPF target. */
+static inline unsigned int hist_log2_by_shifts(unsigned long long v)
 {
 	unsigned int r, s;
 
@@ -37,6 +37,16 @@ static inline unsigned int hist_log2(unsigned long long v)
 	v >>= s;
 	r |= s;
 	return r | (unsigned int)(v >> 1);
+}
+
+/* v > 0 */
+static inline unsigned int hist_log2(unsigned long long v)
+{
+#ifdef __bpf__
+	return hist_log2_by_shifts(v);
+#else
+	return 63 - (unsigned int)__builtin_clzll(v);
+#endif
 }
 
 /* Bucket of a value, 0 .. HIST_NR_BUCKETS - 1. */

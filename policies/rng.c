@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-static uint64_t rotate_left(uint64_t x, int bits)
-{
-	return (x << bits) | (x >> (64 - bits));
-}
-
 /* Neighbouring seeds, zero included, must give unrelated states. */
 void rng_seed(struct rng *rng, uint64_t seed)
 {
@@ -22,19 +17,6 @@ void rng_seed(struct rng *rng, uint64_t seed)
 		z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 		rng->s[i] = z ^ (z >> 31);
 	}
-}
-
-uint64_t rng_next(struct rng *rng)
-{
-	uint64_t *s = rng->s, result = rotate_left(s[1] * 5, 7) * 9, t = s[1] << 17;
-
-	s[2] ^= s[0];
-	s[3] ^= s[1];
-	s[1] ^= s[2];
-	s[0] ^= s[3];
-	s[2] ^= t;
-	s[3] = rotate_left(s[3], 45);
-	return result;
 }
 
 uint64_t rng_below(struct rng *rng, uint64_t n)

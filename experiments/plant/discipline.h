@@ -20,6 +20,7 @@ struct discipline_params {
 
 struct discipline_state {
 	uint32_t nr_running; /* servers at work */
+	uint32_t nr_inside;  /* requests at work or waiting */
 	uint64_t next_ns;    /* when the first request ends if nothing changes, or UINT64_MAX */
 	uint64_t busy_ns;    /* time that servers have worked since the start */
 };
@@ -37,8 +38,11 @@ struct discipline_ops {
 	/* Nothing goes on, while requests still arrive. */
 	void (*set_frozen)(void *servers, bool frozen);
 	struct discipline_state (*look)(const void *servers);
-	/* Every request that waits or is at work. */
-	void (*each)(const void *servers, void (*see)(void *ctx, const struct request *request), void *ctx);
+	/*
+	 * Every request that is at work, and of each queue from the last on until `see` says that it has seen enough, then
+	 * the first: in overload queues are long, and those at the front all late.
+	 */
+	void (*each)(const void *servers, bool (*see)(void *ctx, const struct request *request), void *ctx);
 };
 
 extern const struct discipline_ops servers_ops, sharing_ops;

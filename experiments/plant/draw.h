@@ -25,19 +25,22 @@ struct draw {
 /* cv is the coefficient of variation of a lognormal; 0 makes it constant.  An exponential has its own. */
 void draw_init(struct draw *draw, enum draw_shape shape, double mean, double cv);
 
-/* The bits of a double are near enough to the logarithm of the tail, and linear in between, to index the table. */
+/*
+ * A tail, (0, 1] of a half, is a number of halvings, of which each is half as likely as the one before, and a place in
+ * the last: the zeros at one end of a random number, and bits from its other.
+ */
 static inline double draw_next(const struct draw *draw, struct rng *rng)
 {
-	uint64_t random = rng_next(rng), one = UINT64_C(1023) << 52, bits, down;
-	const double *quantiles = draw->quantiles[random >> 11 & 1];
-	double tail = (double)((random >> 12) + 1) * 0x1p-52; /* (0, 1] */
-	uint32_t i;
+	uint64_t random = rng_next(rng), zeros = random & 0x3ffffff;
+	uint32_t nr_halvings = 0, i;
+	const double *quantiles;
 
-	memcpy(&bits, &tail, sizeof(bits));
-	down = one - bits;
-	i = (uint32_t)(down >> (52 - DRAW_CELL_BITS));
-	down &= (UINT64_C(1) << (52 - DRAW_CELL_BITS)) - 1;
-	return quantiles[i] + (quantiles[i + 1] - quantiles[i]) * ((double)(int64_t)down * 0x1p-47);
+	for (; !zeros && nr_halvings + 26 < DRAW_NR_OCTAVES; zeros = rng_next(rng) & 0x3ffffff)
+		nr_halvings += 26;
+	nr_halvings += zeros ? (uint32_t)__builtin_ctzll(zeros) : 25;
+	i = nr_halvings << DRAW_CELL_BITS | (uint32_t)(random >> 59);
+	quantiles = &draw->quantiles[random >> 58 & 1][i];
+	return quantiles[0] + (quantiles[1] - quantiles[0]) * ((double)(int32_t)(random >> 27 & 0x7fffffff) * 0x1p-31);
 }
 
 #endif

@@ -99,7 +99,7 @@ static inline void end(struct servers *s, uint32_t server)
 
 static inline void begin(struct servers *s, uint32_t server, const struct request *request, uint64_t now_ns)
 {
-	uint64_t duration_ns = (uint64_t)(request->work_ns * s->slowdown + 0.5);
+	uint64_t duration_ns = (uint64_t)(int64_t)(request->work_ns * s->slowdown + 0.5);
 
 	if (s->busy[server])
 		end(s, server);
@@ -298,29 +298,36 @@ static void servers_set_frozen(void *servers, bool frozen)
 static struct discipline_state servers_look(const void *servers)
 {
 	const struct servers *s = servers;
-	struct discipline_state state = { 0, never, s->begun_ns };
+	struct discipline_state state = { 0, s->waiting.nr, never, s->begun_ns };
 
 	for (uint32_t i = 0; i < s->nr; i++) {
 		if (!s->busy[i])
 			continue;
 		state.nr_running++;
+		state.nr_inside++;
 		state.next_ns = smaller(state.next_ns, s->free_ns[i]);
 		state.busy_ns -= s->free_ns[i] - present(s);
 	}
 	return state;
 }
 
-static void servers_each(const void *servers, void (*see)(void *ctx, const struct request *request), void *ctx)
+static void servers_each(const void *servers, bool (*see)(void *ctx, const struct request *request), void *ctx)
 {
 	const struct servers *s = servers;
 	const struct waiting *w = &s->waiting;
+	uint32_t nr_queues = s->params.per_thread && s->nr ? s->nr : 1;
 
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->busy[i])
 			see(ctx, &s->running[i]);
-	for (uint32_t q = 0; q < MAX_SERVERS; q++)
-		for (uint32_t i = w->queues[q].head; i != WAITING_NONE; i = w->pool[i].next)
-			see(ctx, &w->pool[i]);
+	for (uint32_t q = 0; q < nr_queues; q++) {
+		uint32_t i = waiting_is_empty(w, q) ? WAITING_NONE : w->queues[q].tail;
+
+		while (i != WAITING_NONE && see(ctx, &w->pool[i]))
+			i = w->pool[i].previous;
+		if (i != WAITING_NONE)
+			see(ctx, &w->pool[w->queues[q].head]);
+	}
 }
 
 const struct discipline_ops servers_ops = {

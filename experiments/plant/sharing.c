@@ -163,10 +163,10 @@ static struct discipline_state sharing_look(const void *servers)
 	const struct sharing *s = servers;
 	double busy_ns = s->busy_ns + ((double)s->now_ns - s->since_ns) * nr_working(s), next_ns = end_of_first(s);
 
-	return (struct discipline_state){ nr_working(s), (uint64_t)next_ns + 1, (uint64_t)(busy_ns + 0.5) };
+	return (struct discipline_state){ nr_working(s), s->nr, (uint64_t)next_ns + 1, (uint64_t)(busy_ns + 0.5) };
 }
 
-static void sharing_each(const void *servers, void (*see)(void *ctx, const struct request *request), void *ctx)
+static void sharing_each(const void *servers, bool (*see)(void *ctx, const struct request *request), void *ctx)
 {
 	const struct sharing *s = servers;
 

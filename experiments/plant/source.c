@@ -34,7 +34,8 @@ void source_close(struct source *src)
 
 static void plan(struct source *src, uint64_t now_ns)
 {
-	src->send_ns = src->per_ns > 0 ? now_ns + (uint64_t)(draw_next(&src->unit, &src->rng) / src->per_ns + 0.5) : never;
+	src->send_ns = src->per_ns > 0 ? now_ns + (uint64_t)(int64_t)(draw_next(&src->unit, &src->rng) * src->gap_ns + 0.5)
+				       : never;
 }
 
 /* Poisson arrivals have no memory, so a new rate may simply draw anew. */
@@ -43,6 +44,7 @@ void source_set_rate(struct source *src, double per_ns, uint64_t now_ns)
 	if (per_ns == src->per_ns)
 		return;
 	src->per_ns = per_ns;
+	src->gap_ns = per_ns > 0 ? 1 / per_ns : 0;
 	plan(src, now_ns);
 }
 

@@ -26,7 +26,7 @@ struct source {
 	struct source_params params;
 	struct rng rng;
 	struct draw work, unit; /* unit: exponential with mean 1 */
-	double per_ns;          /* requests */
+	double per_ns, gap_ns;  /* requests; mean time between two */
 	uint64_t send_ns;       /* of the next; UINT64_MAX: never */
 	uint64_t free_ns;       /* when the network queue is empty */
 	uint64_t nr_sent, nr_lost;

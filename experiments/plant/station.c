@@ -260,31 +260,39 @@ void station_advance(struct station *s, uint64_t until_ns)
 struct sight {
 	const struct station *station;
 	enum reader_name who;
-	struct sample *sample;
+	bool in_order; /* a queue is as old as it is long */
+	uint64_t nr_young, oldest_ns;
 };
 
-static void see(void *ctx, const struct request *request)
+static bool see(void *ctx, const struct request *request)
 {
 	struct sight *sight = ctx;
 	const struct station *s = sight->station;
 	uint64_t age_ns = s->now_ns - (sight->who == CLIENT ? request->sent_ns : request->arrival_ns);
+	bool is_young = age_ns <= s->params.target_ns;
 
-	sight->sample->nr_in_flight += batch_of(s);
-	if (age_ns > s->params.target_ns)
-		sight->sample->nr_over_target += batch_of(s);
-	if (age_ns > sight->sample->oldest_ns)
-		sight->sample->oldest_ns = age_ns;
+	sight->nr_young += is_young;
+	if (age_ns > sight->oldest_ns)
+		sight->oldest_ns = age_ns;
+	return is_young || !sight->in_order;
 }
 
 static void look_in_flight(const struct station *s, enum reader_name who, struct sample *ret)
 {
-	struct sight sight = { s, who, ret };
+	struct sight sight = { s, who, true };
+	uint64_t nr = s->ops->look(s->servers).nr_inside;
 
 	s->ops->each(s->servers, see, &sight);
-	if (s->disks)
+	if (s->disks) {
+		sight.in_order = false; /* but as the cores let them go */
+		nr += servers_ops.look(s->disks).nr_inside;
 		servers_ops.each(s->disks, see, &sight);
-	for (uint32_t i = 0; who == CLIENT && i < s->source.nr; i++)
+	}
+	for (uint32_t i = 0; who == CLIENT && i < s->source.nr; i++, nr++)
 		see(&sight, &s->source.way[(s->source.first + i) % s->source.params.room]);
+	ret->nr_in_flight = nr * batch_of(s);
+	ret->nr_over_target = (nr - sight.nr_young) * batch_of(s);
+	ret->oldest_ns = sight.oldest_ns;
 }
 
 static struct counts count(const struct station *s, enum reader_name who)

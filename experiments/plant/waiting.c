@@ -39,11 +39,13 @@ static uint32_t slot_new(struct waiting *w, const struct request *request)
 
 static void link_last(struct waiting *w, struct waiting_queue *queue, uint32_t i)
 {
-	w->pool[i].next = WAITING_NONE;
-	if (queue->head == WAITING_NONE)
+	w->pool[i].next = w->pool[i].previous = WAITING_NONE;
+	if (queue->head == WAITING_NONE) {
 		queue->head = i;
-	else
+	} else {
 		w->pool[queue->tail].next = i;
+		w->pool[i].previous = queue->tail;
+	}
 	queue->tail = i;
 }
 
@@ -58,8 +60,11 @@ void waiting_prepend(struct waiting *w, uint32_t queue, const struct request *re
 	uint32_t i = slot_new(w, request);
 
 	w->pool[i].next = q->head;
+	w->pool[i].previous = WAITING_NONE;
 	if (q->head == WAITING_NONE)
 		q->tail = i;
+	else
+		w->pool[q->head].previous = i;
 	q->head = i;
 }
 

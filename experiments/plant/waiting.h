@@ -18,7 +18,7 @@ struct request {
 	uint64_t start_ns;   /* when it was first taken up; 0: not yet */
 	double work_ns;      /* left, at full speed */
 	uint32_t hash;       /* of its connection */
-	uint32_t next;
+	uint32_t next, previous;
 };
 
 struct waiting {
@@ -50,6 +50,8 @@ static inline const struct request *waiting_take(struct waiting *w, uint32_t que
 	struct request *request = &w->pool[i];
 
 	w->queues[queue].head = request->next;
+	if (request->next != WAITING_NONE)
+		w->pool[request->next].previous = WAITING_NONE;
 	request->next = w->free;
 	w->free = i;
 	w->nr--;

@@ -18,9 +18,12 @@ static void log2_is_exact_at_every_power_of_two(void **state)
 	(void)state;
 	for (i = 0; i < 64; i++) {
 		assert_int_equal(hist_log2(1ULL << i), i);
+		assert_int_equal(hist_log2_by_shifts(1ULL << i), i);
 		if (i > 1) {
 			assert_int_equal(hist_log2((1ULL << i) - 1), i - 1);
+			assert_int_equal(hist_log2_by_shifts((1ULL << i) - 1), i - 1);
 			assert_int_equal(hist_log2((1ULL << i) + 1), i);
+			assert_int_equal(hist_log2_by_shifts((1ULL << i) + 1), i);
 		}
 	}
 }

@@ -453,6 +453,31 @@ static void a_full_queue_turns_requests_away(void **state)
 	station_close(s);
 }
 
+static void in_overload_all_that_came_before_the_target_is_late(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 6; round++) {
+		struct station_params p = mm(MS, 10000);
+		struct sample before, after;
+		struct station *s;
+
+		p.queue = round % 3;
+		p.nr_disks = round > 2 ? 1 : 0;
+		p.disk_ns = 1000 * SECOND;
+		s = opened(&p, p.nr_disks ? 50 : 4, 1);
+		station_advance(s, SECOND - p.target_ns - 1);
+		station_read(s, SECOND, &before);
+		station_set_servers(s, 0);
+		station_advance(s, SECOND);
+		station_read(s, SECOND, &after);
+		assert_int_equal(after.nr_over_target, before.nr_in_flight);
+		assert_int_equal(after.nr_in_flight, before.nr_in_flight + after.nr_arrived);
+		assert_true(before.nr_in_flight > 5000 && after.nr_arrived > 50);
+		assert_int_equal(after.oldest_ns, before.oldest_ns + p.target_ns + 1);
+		station_close(s);
+	}
+}
+
 static void a_quota_gives_exactly_its_share_of_the_servers(void **state)
 {
 	struct station_params p = mm(MS, 20000);
@@ -563,6 +588,7 @@ int main(void)
 		cmocka_unit_test(a_request_whose_core_is_taken_goes_on_later_with_what_is_left),
 		cmocka_unit_test(nothing_is_lost_while_cores_speed_and_quota_change),
 		cmocka_unit_test(a_full_queue_turns_requests_away),
+		cmocka_unit_test(in_overload_all_that_came_before_the_target_is_late),
 		cmocka_unit_test(a_quota_gives_exactly_its_share_of_the_servers),
 		cmocka_unit_test(a_quota_is_not_a_slow_cpu),
 		cmocka_unit_test(equal_seeds_give_equal_samples_however_time_is_cut),
