@@ -224,8 +224,9 @@ static int compare_file(struct compare *c)
 /* 0, or what options_exit takes. */
 static int parse_options(struct compare *c, int argc, char **argv)
 {
+	char policies[PARAM_REASON_SIZE] = "instead of the recorded one: ";
 	const struct option_spec specs[] = {
-		{ "policy", 0, "NAME", OPTION_STRING, &c->policy, "decide by this policy instead of the recorded one" },
+		{ "policy", 0, "NAME", OPTION_STRING, &c->policy, policies },
 		{ "set", 0, "KEY=VALUE", OPTION_LIST, &c->set,
 		  "an option of the policy, or policy, seed, SERVICE.target or SERVICE.cores; may be given again" },
 	};
@@ -234,7 +235,11 @@ static int parse_options(struct compare *c, int argc, char **argv)
 		"Decides again from a record and says where that differs", specs,
 		sizeof(specs) / sizeof(specs[0]), 1, 1,
 	};
-	int nr = options_parse(&table, argc, argv);
+	size_t length = strlen(policies);
+	int nr;
+
+	param_list_policies(policies + length, sizeof(policies) - length);
+	nr = options_parse(&table, argc, argv);
 
 	c->name = argv[1];
 	return nr < 0 ? nr : 0;

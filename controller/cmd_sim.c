@@ -54,8 +54,9 @@ static int fail(enum exit_code code, const char *format, ...)
 /* 0, or what options_exit takes. */
 static int parse_options(struct sim *sim, int argc, char **argv)
 {
+	char policies[PARAM_REASON_SIZE] = "instead of the scenario's: ";
 	const struct option_spec specs[] = {
-		{ "policy", 0, "NAME", OPTION_STRING, &sim->policy, "instead of the scenario's" },
+		{ "policy", 0, "NAME", OPTION_STRING, &sim->policy, policies },
 		{ "set", 0, "KEY=VALUE", OPTION_LIST, &sim->set,
 		  "an option of the policy, or policy, interval, feedback or seed; may be given again" },
 		{ "seed", 0, "N", OPTION_U64, &sim->seed, "of the loads and the policy; 0, the default: the scenario's" },
@@ -70,7 +71,11 @@ static int parse_options(struct sim *sim, int argc, char **argv)
 		"Plays a scenario on a simulated machine with the controller in charge", specs,
 		sizeof(specs) / sizeof(specs[0]), 1, 1,
 	};
-	int nr = options_parse(&table, argc, argv);
+	size_t length = strlen(policies);
+	int nr;
+
+	param_list_policies(policies + length, sizeof(policies) - length);
+	nr = options_parse(&table, argc, argv);
 
 	return nr < 0 ? nr : 0;
 }

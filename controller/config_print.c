@@ -48,23 +48,15 @@ void config_print(const struct config *config, FILE *out)
 		print_section(out, PARAM_BATCH, config->batches[i].name, &config->batches[i]);
 }
 
-static void print_known_policies(FILE *out)
-{
-	const char *name;
-
-	fprintf(out, "Known are:");
-	for (unsigned int i = 0; (name = policy_name(i)); i++)
-		fprintf(out, "%s %s", i ? "," : "", name);
-	fprintf(out, ".\n");
-}
-
 static void print_item(FILE *out, const struct param *param)
 {
-	char low[32], high[32];
+	char low[32], high[32], known[256];
 
 	fprintf(out, ".It Ic %s No = Ar %s\n%s\n", param->key, param->form, param->help);
-	if (param->type == PARAM_POLICY)
-		print_known_policies(out);
+	if (param->type == PARAM_POLICY) {
+		param_list_policies(known, sizeof(known));
+		fprintf(out, "Known are: %s.\n", known);
+	}
 	if (param->type == PARAM_DURATION || param->type == PARAM_TARGET) {
 		param_format_duration(param->min, low, sizeof(low));
 		param_format_duration(param->max, high, sizeof(high));

@@ -174,19 +174,25 @@ static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 	return 0;
 }
 
-static int parse_policy(const char *text, char *ret, char *reason)
+void param_list_policies(char *buf, size_t size)
 {
 	const char *name;
-	int length;
+	size_t length = 0;
+
+	for (unsigned int i = 0; (name = policy_name(i)) && length < size; i++)
+		length += snprintf(buf + length, size - length, "%s%s", i ? ", " : "", name);
+}
+
+static int parse_policy(const char *text, char *ret, char *reason)
+{
+	char known[PARAM_REASON_SIZE / 2];
 
 	if (policy_find(text)) {
 		snprintf(ret, CONFIG_NAME_SIZE, "%s", text);
 		return 0;
 	}
-	length = snprintf(reason, PARAM_REASON_SIZE, "unknown policy '%.60s'; known:", text);
-	for (unsigned int i = 0; (name = policy_name(i)) && length < PARAM_REASON_SIZE; i++)
-		length += snprintf(reason + length, PARAM_REASON_SIZE - length, "%s %s", i ? "," : "", name);
-	return -EINVAL;
+	param_list_policies(known, sizeof(known));
+	return REASON("unknown policy '%.60s'; known: %s", text, known);
 }
 
 static const char choice_separator[] = " | ";

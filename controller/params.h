@@ -49,6 +49,9 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 /* Writes the value as param_parse reads it. */
 void param_format(const struct param *param, const void *object, char *buf, size_t size);
 
+/* "static, adaptive": every name policy_find knows. */
+void param_list_policies(char *buf, size_t size);
+
 /* The shortest exact form: "1.5s", "250us". */
 void param_format_duration(uint64_t ns, char *buf, size_t size);
 
