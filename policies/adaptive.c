@@ -5,9 +5,10 @@
  *
  * Every window, for every service: the cheapest pair of cores and speed whose predicted latency (demand.h) is well
  * inside the target.  More is given at once, to several services in one step; less only after the smaller share looked
- * enough for a while, and longer after each time that it was not.  Between the two nothing moves.  Where the machine is
- * too small, the service for which it costs least gives a core for speed; then the one that stays furthest below its
- * target; where none can, those named last in the configuration go short.
+ * enough for a while.  Between the two nothing moves.  Where wishes exceed the machine, the service for which it costs
+ * least gives a core for speed; then the one that is predicted to stay furthest below its target.  When for some seconds
+ * that serves not everybody, as predicted and as seen, the machine is reported as too small, and services named last in
+ * the configuration go short until all have fitted for as long.
  *
  * "Cheapest": a busy core draws one third, and two thirds with the square of its speed; an idle one an eighth; and
  * where there is best-effort work, a core is worth what that would do with it.  Nothing here is read from the machine.
@@ -19,12 +20,27 @@
 
 #include <string.h>
 
-enum { SURE_COUNT = 1000, SOME_COUNT = 100, MAX_PATIENCE = 16 };
+enum { SURE_COUNT = 1000, SOME_COUNT = 100 };
 
 /* A decision may take a second to be in force; until then the share is not to blame or to praise for what is seen. */
 static const uint64_t settle_ns = 1000000000;
-static const uint64_t patience_ns = 1000000000, regret_ns = 5000000000, forget_ns = 60000000000,
-		      infeasible_ns = 3000000000, again_ns = 60000000000;
+static const uint64_t patience_ns = 1000000000, infeasible_ns = 3000000000, again_ns = 60000000000;
+/* Parts of it, each of which can be left out to see what it is worth. */
+enum part { TWO_QUEUES, SETTLE, RELUCTANCE, IN_ORDER };
+#define PART(text) POLICY_NO_YES, .standard = 1, .max = 1, .help = text
+static const struct policy_option options[] = {
+	[TWO_QUEUES] = { "two_queues", PART(
+		"Whether a queue for each core is expected as well as one for all, and who expected better is believed.") },
+	[SETTLE] = { "settle", PART(
+		"Whether nothing is learned from the second after a decision, which may not be in force yet.") },
+	[RELUCTANCE] = { "reluctance", PART(
+		"Whether, where cores are short, who has one keeps it against who misses it hardly more.") },
+	[IN_ORDER] = { "in_order", PART(
+		"Whether services named last go short on a machine that was found too small.\n"
+		"Otherwise all share in it.") },
+};
+#undef PART
+
 static const double goal = 0.85, limit = 0.95, worthwhile = 0.03, reluctance = 1.1, overload = 1000, short_strain = 1.2;
 static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.6;
 static const double squeezed = 1e6; /* above any cost */
@@ -42,8 +58,7 @@ struct adaptive_service {
 	struct policy_share last;     /* decided before the last window */
 	uint64_t changed_ns;          /* when that was */
 	uint32_t nr_bad;              /* windows over the target in a row */
-	uint32_t patience;            /* how many times patience_ns a smaller share must look enough */
-	uint64_t spare_since_ns, shrunk_ns, regretted_ns;
+	uint64_t spare_since_ns;
 	bool has_spare;
 	double missed;                /* latency in targets while violated, else 0 */
 };
@@ -144,15 +159,6 @@ static struct option keep(const struct adaptive_service *mine, const struct poli
 	return (struct option){ *now, cost_of(mine, view, now->cores, now->speed), true };
 }
 
-/* The latency comes from elsewhere (a disk): it is expected to be as long without a core more. */
-static bool is_core_useless(const struct adaptive_service *mine, uint32_t cores, uint32_t speed)
-{
-	double rush = demand_rush(&mine->demand);
-
-	return cores && demand_latency_ns(&mine->demand, rush, cores, speed) <
-			(1 + worthwhile) * demand_latency_ns(&mine->demand, rush, cores + 1, speed);
-}
-
 /* The prediction was wrong or cannot be made: one core more, at full speed. */
 static struct option step_up(const struct adaptive_service *mine, const struct policy_view *view,
 			     const struct policy_service *s, const struct policy_share *now)
@@ -166,25 +172,13 @@ static struct option step_up(const struct adaptive_service *mine, const struct p
 	return keep(mine, view, &more);
 }
 
-/* Less must look enough for a while, longer after each time that it was not. */
+/* Less must look enough for a while. */
 static bool may_shrink(struct adaptive_service *mine, uint64_t now_ns, bool spare)
 {
 	if (!spare || !mine->has_spare)
 		mine->spare_since_ns = now_ns;
 	mine->has_spare = spare;
-	if (mine->patience > 1 && now_ns - mine->regretted_ns > forget_ns)
-		mine->patience = 1;
-	return spare && now_ns - mine->spare_since_ns >= mine->patience * patience_ns;
-}
-
-static void regret(struct adaptive_service *mine, uint64_t now_ns)
-{
-	if (!mine->shrunk_ns || now_ns - mine->shrunk_ns > regret_ns)
-		return;
-	if (mine->patience < MAX_PATIENCE)
-		mine->patience *= 2;
-	mine->regretted_ns = now_ns;
-	mine->shrunk_ns = 0;
+	return spare && now_ns - mine->spare_since_ns >= patience_ns;
 }
 
 /* Nothing may be taken from a service that cannot show whether it misses it. */
@@ -212,16 +206,9 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	enough = demand_latency_ns(&mine->demand, demand_rush(&mine->demand), now->cores, now->speed) <=
 		 limit * (double)s->target_ns;
 	best = choose(mine, view, s, s->max.cores);
-	spare = !violated && best.cost < here.cost * (1 - worthwhile) &&
-		(best.holds ? enough : best.share.speed == now->speed && is_core_useless(mine, best.share.cores, now->speed));
-	if (may_shrink(mine, now_ns, spare)) {
-		mine->shrunk_ns = now_ns;
+	spare = enough && !violated && best.holds && best.cost < here.cost * (1 - worthwhile);
+	if (may_shrink(mine, now_ns, spare))
 		return best;
-	}
-	if (spare && mine->patience > 1)
-		reject(d, i, POLICY_NR_RESOURCES, POLICY_REFUSED_LOCKED);
-	if (violated)
-		regret(mine, now_ns);
 	if (!violated)
 		return enough ? here : best;
 	if (!enough && best.share.cores > now->cores)
@@ -229,15 +216,15 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	return step_up(mine, view, s, now);
 }
 
-/* The predicted latency in targets, whatever is queued now; more where it has to give for it, so that nothing goes to and fro. */
+/* The predicted latency in targets, whatever is queued now; more where it has to give for it: nothing goes to and fro. */
 static double strain(const struct adaptive_service *mine, const struct policy_service *s,
-		     const struct policy_share *share)
+		     const struct policy_share *share, bool reluctant)
 {
 	const struct demand *d = &mine->demand;
 	double predicted = demand_latency_ns(d, d->rate, share->cores, share->speed);
 
 	predicted /= predicted < DEMAND_ENDLESS_NS ? (double)s->target_ns : DEMAND_ENDLESS_NS / overload;
-	return share->cores < s->have.cores ? predicted * reluctance : predicted;
+	return reluctant && share->cores < s->have.cores ? predicted * reluctance : predicted;
 }
 
 /*
@@ -270,9 +257,7 @@ static struct loss without_core(const struct adaptive *a, const struct policy_vi
 		l.less = *wanted;
 		l.less.share.cores--;
 		speed_range(view, s, &low, &l.less.share.speed);
-		l.missed = squeezed;
-		if (!is_core_useless(&a->services[i], l.less.share.cores, l.less.share.speed))
-			l.missed += strain(&a->services[i], s, &l.less.share);
+		l.missed = squeezed + strain(&a->services[i], s, &l.less.share, view->options[RELUCTANCE]);
 	}
 	l.less.floor = wanted->floor;
 	return l;
@@ -394,8 +379,7 @@ static void adaptive_init(void *state, uint64_t now_ns, const struct policy_view
 
 	*a = (struct adaptive){ .changed_ns = now_ns };
 	for (uint32_t i = 0; i < view->nr_services; i++) {
-		demand_init(&a->services[i].demand);
-		a->services[i].patience = 1;
+		demand_init(&a->services[i].demand, view->options[TWO_QUEUES]);
 	}
 	shares_split(view, ret);
 	ret->reason = POLICY_REASON_START;
@@ -420,14 +404,14 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 		if (!same_share(&s->have, &mine->last))
 			mine->changed_ns = began_ns;
 		mine->last = s->have;
-		demand_observe(&mine->demand, s, view->window_ns, began_ns - mine->changed_ns >= settle_ns);
+		demand_observe(&mine->demand, s, view->window_ns, !view->options[SETTLE] || began_ns - mine->changed_ns >= settle_ns);
 		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
 		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
 	}
 	memcpy(fitted, wanted, view->nr_services * sizeof(wanted[0]));
 	somebody_short = fit(a, view, false, fitted);
 	ret->infeasible = infeasible_event(a, now_ns, view, somebody_short);
-	if (a->too_small) {
+	if (a->too_small && view->options[IN_ORDER]) {
 		memcpy(fitted, wanted, view->nr_services * sizeof(wanted[0]));
 		fit(a, view, true, fitted);
 	}
@@ -444,8 +428,10 @@ const struct policy_ops policy_adaptive = {
 	.help = "Learns what each service needs (its rate, the CPU time of a request at each speed, how its latency grows\n"
 		"as its cores fill up) and gives that at once, to several services in one step; with best-effort work it\n"
 		"saves cores, without it energy.\n"
-		"Where the machine is too small, services named last go short.\n",
+		"Where the machine is too small, which it reports within seconds, services named last go short.\n",
 	.state_size = sizeof(struct adaptive),
+	.options = options,
+	.nr_options = sizeof(options) / sizeof(options[0]),
 	.init = adaptive_init,
 	.step = adaptive_step,
 };

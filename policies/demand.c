@@ -28,9 +28,9 @@ static double smaller(double a, double b)
 	return a < b ? a : b;
 }
 
-void demand_init(struct demand *d)
+void demand_init(struct demand *d, bool two_queues)
 {
-	*d = (struct demand){ 0 };
+	*d = (struct demand){ .two_queues = two_queues };
 	for (int kind = 0; kind < DEMAND_NR_KINDS; kind++)
 		d->queues[kind] = (struct demand_queue){ .tail = first_tail, .wait = first_wait,
 							 .var_tail = var_first_tail, .var_wait = var_first_wait };
@@ -229,7 +229,7 @@ static double trust_in_shared(const struct demand *d)
 {
 	double lead = (d->queues[DEMAND_PER_CORE].surprise - d->queues[DEMAND_SHARED].surprise) / 2;
 
-	return lead > sure ? 1 : lead < -sure ? 0 : 1 / (1 + exp(-lead));
+	return !d->two_queues || lead > sure ? 1 : lead < -sure ? 0 : 1 / (1 + exp(-lead));
 }
 
 static double latency_at(const struct demand *d, double shared, double cost_ns, double rate, uint32_t cores)

@@ -38,6 +38,7 @@ struct demand_sum {
 };
 
 struct demand {
+	bool two_queues;
 	bool known;        /* a request was seen, so that the rest means something */
 	double rate;       /* requests per second, smoothed; follows a clear change at once */
 	double busy_rate;  /* the same with what chance and the rest of a ramp may add */
@@ -51,7 +52,8 @@ struct demand {
 	double nr_timed[DEMAND_MAX_SPEEDS]; /* requests that rests on */
 };
 
-void demand_init(struct demand *d);
+/* With one kind of queue only the shared one is believed. */
+void demand_init(struct demand *d, bool two_queues);
 /*
  * One window.  `settled`: its allocation was in force from its beginning.  Otherwise nothing is learned from it but the rate,
  * unless requests are so few that something would never be.
