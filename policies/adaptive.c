@@ -6,9 +6,9 @@
  * Every window, for every service: the cheapest pair of cores and speed whose predicted latency (demand.h) is well
  * inside the target.  More is given at once, to several services in one step; less only after the smaller share looked
  * enough for a while.  Between the two nothing moves.  Where wishes exceed the machine, the service for which it costs
- * least gives a core for speed; then the one that is predicted to stay furthest below its target.  When for some seconds
- * that serves not everybody, as predicted and as seen, the machine is reported as too small, and services named last in
- * the configuration go short until all have fitted for as long.
+ * least gives a core for speed; then the one that is predicted to stay furthest below its target.  When for some
+ * seconds that serves not everybody, as predicted and as seen, the machine is reported as too small, and services named
+ * last in the configuration go short until all have fitted for as long.
  *
  * "Cheapest": a busy core draws one third, and two thirds with the square of its speed; an idle one an eighth; and
  * where there is best-effort work, a core is worth what that would do with it.  Nothing here is read from the machine.
@@ -27,10 +27,10 @@ static const uint64_t settle_ns = 1000000000;
 static const uint64_t patience_ns = 1000000000, infeasible_ns = 3000000000, again_ns = 60000000000;
 /* Parts of it, each of which can be left out to see what it is worth. */
 enum part { TWO_QUEUES, SETTLE, RELUCTANCE, IN_ORDER };
-#define PART(text) POLICY_NO_YES, .standard = 1, .max = 1, .help = text
+#define PART(text) POLICY_NO_YES, .standard = 1, .help = text
 static const struct policy_option options[] = {
 	[TWO_QUEUES] = { "two_queues", PART(
-		"Whether a queue for each core is expected as well as one for all, and who expected better is believed.") },
+		"Whether a queue for each core is thought of beside one for all; what expects better is believed.") },
 	[SETTLE] = { "settle", PART(
 		"Whether nothing is learned from the second after a decision, which may not be in force yet.") },
 	[RELUCTANCE] = { "reluctance", PART(
@@ -216,7 +216,7 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	return step_up(mine, view, s, now);
 }
 
-/* The predicted latency in targets, whatever is queued now; more where it has to give for it: nothing goes to and fro. */
+/* The predicted latency in targets, whatever is queued now; more where it has to give, so that nothing swings. */
 static double strain(const struct adaptive_service *mine, const struct policy_service *s,
 		     const struct policy_share *share, bool reluctant)
 {
@@ -263,7 +263,7 @@ static struct loss without_core(const struct adaptive *a, const struct policy_vi
 	return l;
 }
 
-/* Who gives a core: whoever misses it least, of equals who is named last; or `in_order`, of those who do miss it the last. */
+/* Who gives a core: who misses it least, of equals who is named last; `in_order`: of those who miss it, the last. */
 static int32_t choose_donor(const struct policy_view *view, const struct loss *losses, bool in_order)
 {
 	int32_t who = POLICY_NOBODY;
@@ -391,7 +391,7 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 	struct adaptive *a = state;
 	struct option wanted[POLICY_MAX_SERVICES], fitted[POLICY_MAX_SERVICES];
 	struct policy_decision before;
-	bool somebody_short;
+	bool somebody_short, settled;
 	uint64_t began_ns = now_ns - view->window_ns;
 
 	(void)rng;
@@ -404,7 +404,8 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 		if (!same_share(&s->have, &mine->last))
 			mine->changed_ns = began_ns;
 		mine->last = s->have;
-		demand_observe(&mine->demand, s, view->window_ns, !view->options[SETTLE] || began_ns - mine->changed_ns >= settle_ns);
+		settled = !view->options[SETTLE] || began_ns - mine->changed_ns >= settle_ns;
+		demand_observe(&mine->demand, s, view->window_ns, settled);
 		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
 		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
 	}
@@ -425,8 +426,9 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 
 const struct policy_ops policy_adaptive = {
 	.name = "adaptive",
-	.help = "Learns what each service needs (its rate, the CPU time of a request at each speed, how its latency grows\n"
-		"as its cores fill up) and gives that at once, to several services in one step; with best-effort work it\n"
+	.help = "Learns what each service needs (its rate, the CPU time of a request at each speed,\n"
+		"how its latency grows as its cores fill up) and gives that at once, to several services in one step;\n"
+		"with best-effort work it "
 		"saves cores, without it energy.\n"
 		"Where the machine is too small, which it reports within seconds, services named last go short.\n",
 	.state_size = sizeof(struct adaptive),

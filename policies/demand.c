@@ -15,7 +15,8 @@ static const double full = 0.97, log_of_100 = 4.605, endless_ns = DEMAND_ENDLESS
 /* Of a service about which nothing is known; the wait of an exponential or a nearly constant request lies within it. */
 static const double first_tail = 0.55, first_wait = -1.4, var_first_tail = 1, var_first_wait = 0.1;
 static const double least_wait = -2, drift = 0.0005; /* of both, in a window */
-static const double chance_of_one = 9, chance_count = 8, chance_of_any = 0.01; /* variance of a seen percentile of one request, and the least */
+/* What chance does to the logarithm of a percentile: its variance is of_one / (requests + count) + of_any. */
+static const double chance_of_one = 9, chance_count = 8, chance_of_any = 0.01;
 static const double euler = 0.577, merge_ns = 10e9, surprise_fades = 0.98, sure = 4;
 
 static double larger(double a, double b)
@@ -60,8 +61,7 @@ static void observe_backlog(struct demand *d, const struct policy_service *s)
 }
 
 /*
- * Until a speed is well known a different cost is the speed's; after that it is the request's.  CPU time is spent before the
- * request completes, so that a window of few requests says little.
+ * Until a speed is well known a different cost is the speed's; after that it is the request's.
  */
 static void observe_cost(struct demand *d, uint32_t speed, double n, double cost_ns)
 {

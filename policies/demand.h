@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * demand.h - what one service needs, learned while it runs: how many requests come, how much CPU each costs at each speed,
- * and how its tail grows as its cores fill up.  Pure.
+ * demand.h - what one service needs, learned while it runs: how many requests come, how much CPU each costs at each
+ * speed, and how its tail grows as its cores fill up.  Pure.
  *
- * The predicted percentile is  cost * tail * (1 + wait * w(servers, utilisation)).  `cost` is CPU time per request, `tail`
- * what the percentile is without queueing, in costs; w is the same percentile of the waiting time of a queue with that
- * many servers (Sakasegawa's approximation of the chance to wait, an exponential wait after that).  Two such models are
- * kept: one queue for all cores, or one queue for each core.  In both, tail and wait follow the latencies seen (an extended
- * Kalman filter over their logarithms), and the model that expected them better is believed.
+ * The predicted percentile is  cost * tail * (1 + wait * w(servers, utilisation)).  `cost` is CPU time per request,
+ * `tail` what the percentile is without queueing, in costs; w is the same percentile of the waiting time of a queue
+ * with that many servers (Sakasegawa's approximation of the chance to wait, an exponential wait after that).  Two such
+ * models are kept: one queue for all cores, or one for each core.  In both, tail and wait follow the latencies seen (an
+ * extended Kalman filter over their logarithms); the model that expected them better is believed, and both as long as chance
+ * explains the difference.
  * It knows nothing of clocks in kHz: the cost at a speed is what it was there, or bounded by the nearest known speed.
  */
 #ifndef PARTIES_DEMAND_H
@@ -32,9 +33,9 @@ struct demand_sum {
 	uint32_t speed;
 	double nr, cpu_ns, span_ns;
 	double half_done; /* half of the requests that ran when it began: as much of their CPU time lies before it */
-	double nr_usual;  /* requests of windows without a backlog or a change; their percentile, and where they waited */
+	double nr_usual;  /* requests of windows without full cores and without a queue from before */
 	double spare;     /* those, fewer the fuller the cores were: what queues together is late together */
-	double costs, waits[DEMAND_NR_KINDS];
+	double costs, waits[DEMAND_NR_KINDS]; /* their percentile; w, summed over them */
 };
 
 struct demand {
@@ -55,8 +56,8 @@ struct demand {
 /* With one kind of queue only the shared one is believed. */
 void demand_init(struct demand *d, bool two_queues);
 /*
- * One window.  `settled`: its allocation was in force from its beginning.  Otherwise nothing is learned from it but the rate,
- * unless requests are so few that something would never be.
+ * One window.  `settled`: its allocation was in force from its beginning.  Otherwise only the rate is learned from it,
+ * unless requests are so few that nothing else ever would be.
  */
 void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled);
 /* CPU time per request. */
