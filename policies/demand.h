@@ -7,7 +7,7 @@
  * `tail` what the percentile is without queueing, in costs; w is the same percentile of the waiting time of a queue
  * with that many servers (Sakasegawa's approximation of the chance to wait, an exponential wait after that).  Two such
  * models are kept: one queue for all cores, or one for each core.  In both, tail and wait follow the latencies seen (an
- * extended Kalman filter over their logarithms); the model that expected them better is believed, and both as long as chance
+ * extended Kalman filter over their logarithms); the model that expected them better is believed, both as long as chance
  * explains the difference.
  * It knows nothing of clocks in kHz: the cost at a speed is what it was there, or bounded by the nearest known speed.
  */
