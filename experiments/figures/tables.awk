@@ -143,7 +143,7 @@ function sensitivity_table(  i, j, n, lines, at, s, what, line) {
 }
 
 # Chosen columns of a table with a header line; "column=title".
-function tsv_table(file, columns,  n, i, want, title, pair, head, cells, at, line, rule) {
+function tsv_table(file, columns,  n, i, want, title, pair, head, cells, at, line, rule, title_line) {
 	n = split(columns, want, ",")
 	for (i = 1; i <= n; i++) {
 		split(want[i], pair, "=")
@@ -151,9 +151,14 @@ function tsv_table(file, columns,  n, i, want, title, pair, head, cells, at, lin
 		line = line " " (pair[2] ? pair[2] : pair[1]) " |"
 		rule = rule " --- |"
 	}
-	print "|" line "\n|" rule
+	title_line = "|" line "\n|" rule
 	file = dir "/" file
-	while ((getline line < file) > 0) {
+	if ((getline line < file) <= 0) {
+		print "Not part of this run."
+		return
+	}
+	print title_line
+	do {
 		split(line, cells, "\t")
 		if (!head) {
 			for (i in cells) at[cells[i]] = i
@@ -164,7 +169,7 @@ function tsv_table(file, columns,  n, i, want, title, pair, head, cells, at, lin
 		for (i = 1; i <= n; i++)
 			line = line " " (want[i] in at ? cells[at[want[i]]] : "?") " |"
 		print line
-	}
+	} while ((getline line < file) > 0)
 	close(file)
 }
 
