@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c - plant-check: is the simulated machine what theory and the published services say, and how fast is it?  Glue: it
- * chooses what is checked; tables go to standard output, progress to standard error.
+ * main.c - plant-check: is the simulated machine what theory and the published services say, and how fast is it?  Glue:
+ * it chooses what is checked; tables go to standard output, progress to standard error.
  */
 #include <getopt.h>
 #include <stdbool.h>

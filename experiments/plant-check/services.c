@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * services.c - services alone on their machine: latency against target from 30 to 110 % of the maximum load; of those of
- * the catalogue also the fewest cores at 30 % per speed.  Glue over the plant.
+ * services.c - services alone on their machine: latency against target from 30 to 110 % of the maximum load; of those
+ * of the catalogue also the fewest cores at 30 % per speed.  Glue over the plant.
  *
- * The published column is the PARTIES paper's figure 2, and the load at which a target is just met is by definition 100 %.
+ * The published column is the PARTIES paper's figure 2, and the load at which a target is just met is by definition 100
+ * %.
  */
 #include "check.h"
 
@@ -23,7 +24,7 @@ static const double loads[NR_LOADS] = { 0.3, 0.6, 0.9, 1.0, 1.1 };
 static const uint32_t speeds_khz[NR_SPEEDS] = { 2800000, 2200000, 1600000, 1200000 };
 static const double most_at_30 = 0.8; /* of the target: beyond there is no slack to steer by */
 
-/* Fewest cores at 30 % as published, at the speeds above, in the catalogue's order; "" where the figure does not show it. */
+/* Fewest cores at 30 % as published, at the speeds above, in the catalogue's order; "" where it is not shown. */
 static const struct {
 	const char *cores[NR_SPEEDS];
 } published[] = {
@@ -50,7 +51,8 @@ static int open_catalogue(struct plant **ret)
 	}
 	fprintf(file, "[plant]\ncores = %d\nduration = 1s\n", NR_CORES);
 	for (unsigned int i = 0; catalogue_at(i); i++)
-		fprintf(file, "[service %s]\nlike = %s\nprofile = at 0s 0%%\n", catalogue_at(i)->name, catalogue_at(i)->name);
+		fprintf(file, "[service %s]\nlike = %s\nprofile = at 0s 0%%\n", catalogue_at(i)->name,
+			catalogue_at(i)->name);
 	fclose(file);
 	err = plant_open(ret, path, 0, error, sizeof(error));
 	close(fd);
@@ -126,7 +128,7 @@ static int check_service(const struct plant *p, uint32_t service, uint64_t nr_re
 		return 0;
 	if (at_30 >= 0 && plant_has_disk(p, service))
 		return 0;
-	fprintf(stderr, "\rplant-check: %s: p99 at 30 %% load is %.2f of the target, more than %.1f: no slack to steer by\n",
+	fprintf(stderr, "\rplant-check: %s: p99 at 30 %% load is %.2f of the target, more than %.1f: no slack\n",
 		name, at_30, most_at_30);
 	return 1;
 }

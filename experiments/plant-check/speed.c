@@ -61,7 +61,8 @@ void check_speed(void)
 	for (size_t q = 0; q < sizeof(queues) / sizeof(queues[0]); q++)
 		for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
 			fprintf(stderr, "\rspeed: %s, %u servers ", queues[q].name, servers[i]);
-			printf("%-18s %8u  %.1f\n", queues[q].name, servers[i], measure(queues[q].queue, servers[i]) / 1e6);
+			printf("%-18s %8u  %.1f\n", queues[q].name, servers[i],
+			       measure(queues[q].queue, servers[i]) / 1e6);
 		}
 	fprintf(stderr, "\r%50s\r", "");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * theory.c - the simulated queues against what queueing theory says of them, latency by latency and not by bucket.  Glue
- * over the source and the disciplines; the formulas are the textbooks' (Kleinrock, Queueing Systems; Crommelin for M/D/1).
+ * theory.c - the simulated queues against what queueing theory says of them, latency by latency and not by bucket. 
+ * Glue over the source and the disciplines; the formulas are the textbooks' (Kleinrock, Queueing Systems; Crommelin for
+ * M/D/1).
  */
 #include "check.h"
 
@@ -215,7 +216,8 @@ int check_theory(uint64_t nr_requests)
 			sum_ns += r.latencies_ns[n];
 		nr_bad += report(c, "mean", sum_ns / (double)r.nr / SERVICE_NS, theory_mean(c));
 		if (c->has_p99)
-			nr_bad += report(c, "p99", (double)percentile_99(r.latencies_ns, r.nr) / SERVICE_NS, theory_p99(c));
+			nr_bad += report(c, "p99", (double)percentile_99(r.latencies_ns, r.nr) / SERVICE_NS,
+					 theory_p99(c));
 	}
 	fprintf(stderr, "\r%50s\r", "");
 	if (nr_bad)

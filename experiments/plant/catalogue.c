@@ -3,15 +3,17 @@
  * catalogue.c - the table of published services.  Pure; it simulates nothing.
  *
  * Targets, maximum loads and bandwidths are the paper's.  Service times follow from the published use of 14 cores at
- * full load, spreads and queues from where the target is met there, with turbo on (2.8 GHz): `plant-check --only services`
- * shows what comes of them.
+ * full load, spreads and queues from where the target is met there, with turbo on (2.8 GHz): `plant-check --only
+ * services` shows what comes of them.
  *
- * memcached	ten times slower with a tenth of the load: no ratio changes, and a run costs a tenth.  Its sigma is 1: in the
- *		paper's figure 9 it is held at 60 % beside moses at 10 % and xapian at 20 %, which need two and three of the 14
- *		cores, so it must do with nine; at 1.5 it needs ten.
- * nginx	a worker takes up to 30 connections at a time.  Its answers leave one by one, so that most wait for a part of
- *		the batch only; a spread of 1.12 makes up for that.
- * mongodb	57 ms: with 55 it would meet its target at 110 % of its maximum.  Its p99 is close to the target at any load.
+ * memcached: ten times slower with a tenth of the load: no ratio changes, and a run costs a tenth.  Its sigma is 1: in
+ * the paper's figure 9 it is held at 60 % beside moses at 10 % and xapian at 20 %, which need two and three of the 14
+ * cores, so it must do with nine; at 1.5 it needs ten.
+ *
+ * nginx: a worker takes up to 30 connections at a time.  Its answers leave one by one, so that most wait for a part of
+ * the batch only; a spread of 1.12 makes up for that.
+ *
+ * mongodb: 57 ms: with 55 it would meet its target at 110 % of its maximum.  Its p99 is near the target at any load.
  */
 #include "catalogue.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * catalogue.h - the six services of the PARTIES paper (ASPLOS 2019, tables 2 and 3, figures 2 and 9) as queueing models.
- * Pure table.
+ * catalogue.h - the six services of the PARTIES paper (ASPLOS 2019, tables 2 and 3, figures 2 and 9) as queueing
+ * models. Pure table.
  */
 #ifndef PARTIES_CATALOGUE_H
 #define PARTIES_CATALOGUE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * discipline.h - what a station asks of the servers behind it, however these divide themselves among requests: first come
- * first served (servers.h), or all at once (sharing.h).  Pure; memory comes from open alone.
+ * discipline.h - what a station asks of the servers behind it, however these divide themselves among requests: first
+ * come first served (servers.h), or all at once (sharing.h).  Pure; memory comes from open alone.
  *
- * Time goes forward: arrive() and run() say how far, the other calls happen where run() stopped last.  What ends is told to
- * `done` by then, but in the order of time only when run() goes from one event to the next.
+ * Time goes forward: arrive() and run() say how far, the other calls happen where run() stopped last.  What ends is
+ * told to `done` by then, but in the order of time only when run() goes from one event to the next.
  */
 #ifndef PARTIES_DISCIPLINE_H
 #define PARTIES_DISCIPLINE_H
@@ -39,8 +39,8 @@ struct discipline_ops {
 	void (*set_frozen)(void *servers, bool frozen);
 	struct discipline_state (*look)(const void *servers);
 	/*
-	 * Every request that is at work, and of each queue from the last on until `see` says that it has seen enough, then
-	 * the first: in overload queues are long, and those at the front all late.
+	 * Every request that is at work, and of each queue from the last on until `see` says that it has seen enough,
+	 * then the first: in overload queues are long, and those at the front all late.
 	 */
 	void (*each)(const void *servers, bool (*see)(void *ctx, const struct request *request), void *ctx);
 };

@@ -16,7 +16,7 @@ static double tail_at(uint32_t i)
 	return tail / 2;
 }
 
-/* Where a standard normal has this tail; `near` is a bit below it, so that Newton's method on logarithms goes up to it. */
+/* Where a standard normal has this tail.  `near` is below it: Newton's method on logarithms goes up from there. */
 static double normal_quantile(double tail, double near)
 {
 	double z = near, change;
@@ -36,7 +36,8 @@ static double mean_of(const struct draw *draw)
 
 	for (int half = 0; half < 2; half++)
 		for (uint32_t i = 0; i + 1 < DRAW_NR_POINTS; i++)
-			sum += (tail_at(i) - tail_at(i + 1)) * (draw->quantiles[half][i] + draw->quantiles[half][i + 1]) / 2;
+			sum += (tail_at(i) - tail_at(i + 1)) / 2 *
+			       (draw->quantiles[half][i] + draw->quantiles[half][i + 1]);
 	return sum;
 }
 

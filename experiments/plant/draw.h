@@ -2,9 +2,9 @@
 /*
  * draw.h - random times: lognormal, constant or exponential, by look-up in a table of quantiles.  Pure.
  *
- * Between the points of the table the quantile goes in a straight line.  Points lie closer together towards both ends, 32 to
- * each halving of the tail, down to 2^-52: no tail is cut, and a quantile is within 0.0002 of what it should be, in units of
- * the mean for an exponential.  The mean is exact.
+ * Between the points of the table the quantile goes in a straight line.  Points lie closer together towards both ends,
+ * 32 to each halving of the tail, down to 2^-52: no tail is cut, and a quantile is within 0.0002 of what it should be,
+ * in units of the mean for an exponential.  The mean is exact.
  */
 #ifndef PARTIES_DRAW_H
 #define PARTIES_DRAW_H

@@ -248,7 +248,8 @@ static int take_like(struct parser *p, const char *name)
 	char names[128] = "";
 
 	for (unsigned int i = 0; !known && catalogue_at(i); i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "", catalogue_at(i)->name);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "",
+			 catalogue_at(i)->name);
 	if (!known)
 		return fail(p, p->line, "like", "'%.60s' is not known: %s", name, names);
 	model = known->model;

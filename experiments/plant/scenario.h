@@ -15,7 +15,7 @@
  *	[controller]                 as in a configuration file, likewise [policy]
  *
  *	[service search]
- *	like         = xapian        every key below except profile as that service of the catalogue has it (catalogue.h);
+ *	like         = xapian        every key below except profile as that service of catalogue.h has it;
  *	                             keys given beside it, before or after, override
  *	target       = p99 < 25ms    as in a configuration file, likewise cores
  *	service_time = 4ms           mean, at full speed and undisturbed
@@ -23,7 +23,7 @@
  *	cv           = 0.5           standard deviation / mean of a lognormal; 0: constant
  *	queue        = shared        or per-thread, or processor-sharing
  *	batch        = 30            requests that come and are served together, in one service_time; 1
- *	disk         = 16 55ms       then each waits for one of 16 disks, which takes 55 ms (mean; exponential) at any speed
+ *	disk         = 16 55ms       then each waits for one of 16 disks, for 55 ms (mean; exponential) at any speed
  *	network      = 100us 5us     before: the way takes 100 us, and each holds the line for 5 us (mean; exponential),
  *	                             which its clients see and its kernel does not; without the second, no line
  *	max_load     = 2000          requests per second at 100 %

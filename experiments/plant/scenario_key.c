@@ -98,8 +98,8 @@ static int parse_disk(const struct scenario_key *key, const char *text, struct s
 	uint64_t disk_ns;
 
 	if (*text < '0' || *text > '9' || *end != ' ' || nr < 1 || nr > TOPOLOGY_MAX_CORES)
-		return refuse(reason, "'%.60s': how many requests at once, 1 to %d, and for how long, like 16 55ms", text,
-			      TOPOLOGY_MAX_CORES);
+		return refuse(reason, "'%.60s': how many requests at once, 1 to %d, and for how long, like 16 55ms",
+			      text, TOPOLOGY_MAX_CORES);
 	if (parse_duration(key, end + strspn(end, " "), &disk_ns, reason))
 		return -EINVAL;
 	ret->nr_disks = (uint32_t)nr;
@@ -139,7 +139,8 @@ int scenario_key_parse(const struct scenario_key *key, const char *text, void *o
 	case SCENARIO_NETWORK:
 		return parse_network(key, text, &((struct catalogue_model *)object)->station, reason);
 	default:
-		param.type = key->kind == SCENARIO_U32 ? PARAM_U32 : key->kind == SCENARIO_U64 ? PARAM_U64 : PARAM_DURATION;
+		param.type = key->kind == SCENARIO_U32 ? PARAM_U32 :
+			     key->kind == SCENARIO_U64 ? PARAM_U64 : PARAM_DURATION;
 		return param_parse(&param, text, object, reason);
 	}
 }

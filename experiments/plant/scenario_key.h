@@ -43,7 +43,7 @@ extern const struct scenario_key scenario_keys[SCENARIO_NR_KEYS];
 
 /* Of every kind from SCENARIO_U32 on.  -EINVAL with a reason; the object is then unchanged. */
 int scenario_key_parse(const struct scenario_key *key, const char *text, void *object, char reason[PARAM_REASON_SIZE]);
-/* Copies what a service's key says from one struct catalogue_model to another; nothing for kinds before SCENARIO_U32. */
+/* Copies what a service's key says between two struct catalogue_model; nothing for kinds before SCENARIO_U32. */
 void scenario_key_copy(const struct scenario_key *key, const void *from, void *to);
 
 #endif

@@ -3,9 +3,9 @@
  * servers.c - servers that take one request at a time, first come first served, from one queue or from one each.  Pure
  * apart from servers_open.
  *
- * A server says when it will be free, and a request that arrives looks whether that has been already: what ended meanwhile
- * is told then, or at the latest when run() gets there.  So an ordinary request costs one event, not two.  Which server of
- * many is free first stands at the root of a tree of pairwise minima.
+ * A server says when it will be free, and a request that arrives looks whether that has been already: what ended
+ * meanwhile is told then, or at the latest when run() gets there.  So an ordinary request costs one event, not two. 
+ * Which server of many is free first stands at the root of a tree of pairwise minima.
  */
 #include "discipline.h"
 
@@ -29,7 +29,7 @@ struct servers {
 	bool busy[MAX_SERVERS];             /* its request has not been told done */
 	struct request running[MAX_SERVERS];
 	uint32_t nr_leaves;                 /* of a shared queue's tree; a power of two */
-	uint64_t tree[2 * MAX_SERVERS];     /* when free << SERVER_BITS | server; node i has the children 2i and 2i + 1 */
+	uint64_t tree[2 * MAX_SERVERS];     /* when free << SERVER_BITS | server; children of i: 2i and 2i + 1 */
 };
 
 static int servers_open(void **ret, const struct discipline_params *params)

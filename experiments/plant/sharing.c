@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sharing.c - processor sharing: every request is at work at once, on min(1, servers / requests) of a server each, as when
- * threads outnumber cores and the kernel time-shares them evenly.  Pure apart from sharing_open.
+ * sharing.c - processor sharing: every request is at work at once, on min(1, servers / requests) of a server each, as
+ * when threads outnumber cores and the kernel time-shares them evenly.  Pure apart from sharing_open.
  *
- * All requests advance alike, so one number says how far: the work that a request present from the start would have got.
- * A request ends when that number reaches where it was when the request came, plus its work.
+ * All requests advance alike, so one number says how far: the work that a request present from the start would have
+ * got. A request ends when that number reaches where it was when the request came, plus its work.
  */
 #include "discipline.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source.c - draws requests and brings them through the network.  Pure apart from source_open; servers are not its business.
+ * source.c - draws requests and brings them through the network.  Pure apart from source_open; servers are not its
+ * business.
  */
 #include "source.h"
 
@@ -34,8 +35,9 @@ void source_close(struct source *src)
 
 static void plan(struct source *src, uint64_t now_ns)
 {
-	src->send_ns = src->per_ns > 0 ? now_ns + (uint64_t)(int64_t)(draw_next(&src->unit, &src->rng) * src->gap_ns + 0.5)
-				       : never;
+	src->send_ns = never;
+	if (src->per_ns > 0)
+		src->send_ns = now_ns + (uint64_t)(int64_t)(draw_next(&src->unit, &src->rng) * src->gap_ns + 0.5);
 }
 
 /* Poisson arrivals have no memory, so a new rate may simply draw anew. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * source.h - the clients of a simulated service and the network before it: a Poisson process of requests (or of batches),
- * each with its work and connection, which pass one network queue in order.  Pure apart from source_open.
+ * source.h - the clients of a simulated service and the network before it: a Poisson process of requests (or of
+ * batches), each with its work and connection, which pass one network queue in order.  Pure apart from source_open.
  *
  * What is drawn depends on the seed and the load alone: whatever a policy does, it meets the same requests.
  */

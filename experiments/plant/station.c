@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * station.c - one simulated service: brings requests from their source to the servers and on to the disks, throttles by
- * quota and adds up what readers see.  Pure apart from station_open; how servers divide themselves is discipline.h's, and
- * it knows no other service, no profile and no controller.
+ * quota and adds up what readers see.  Pure apart from station_open; how servers divide themselves is discipline.h's,
+ * and it knows no other service, no profile and no controller.
  */
 #include "station.h"
 
@@ -101,8 +101,8 @@ static void to_disk(void *ctx, const struct request *r, uint64_t finish_ns)
 static int open_parts(struct station *s, uint32_t room)
 {
 	const struct station_params *p = &s->params;
-	struct source_params source = { p->service_ns, p->cv, p->shape, p->queue == STATION_PER_THREAD, p->network_delay_ns,
-					p->network_ns, room, p->seed };
+	struct source_params source = { p->service_ns, p->cv, p->shape, p->queue == STATION_PER_THREAD,
+					p->network_delay_ns, p->network_ns, room, p->seed };
 	struct discipline_params servers = { p->queue == STATION_PER_THREAD, room, p->nr_disks ? to_disk : book, s };
 	struct discipline_params disks = { false, room, book, s };
 	int err = source_open(&s->source, &source);
@@ -223,7 +223,7 @@ static void throttle(struct station *s)
 	s->ops->set_frozen(s->servers, true);
 }
 
-/* To the next event and not past it, so that a quota ends where it is used up, and disks get their requests in order. */
+/* To the next event and not past it: a quota ends where it is used up, and disks get their requests in order. */
 static void step(struct station *s, uint64_t until_ns)
 {
 	struct discipline_state state = s->ops->look(s->servers);

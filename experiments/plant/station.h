@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * station.h - one service of the simulated machine: clients, perhaps a network queue, as many servers as it owns cores, and
- * perhaps disks behind them.  Pure apart from station_open, which allocates.  Time is virtual and only moves in
+ * station.h - one service of the simulated machine: clients, perhaps a network queue, as many servers as it owns cores,
+ * and perhaps disks behind them.  Pure apart from station_open, which allocates.  Time is virtual and only moves in
  * station_advance.
  *
  * Causal: latency is booked when a request completes, and nothing knows of events that have not happened.  A change of
@@ -20,12 +20,12 @@
 
 enum station_queue {
 	STATION_SHARED,            /* one queue, any free server takes its head */
-	STATION_PER_THREAD,        /* a queue per server; connections are hashed on them, anew when the servers change */
+	STATION_PER_THREAD,        /* a queue per server; connections are hashed on them, anew when they change */
 	STATION_PROCESSOR_SHARING, /* no queue: all requests share the servers evenly */
 };
 
 struct station_params {
-	uint64_t service_ns;   /* mean service time at full speed, undisturbed; of a batch, if requests come in batches */
+	uint64_t service_ns;   /* mean service time at full speed, undisturbed; of a batch if there are batches */
 	double cv;             /* of a lognormal service time; 0 makes it constant */
 	enum draw_shape shape;
 	enum station_queue queue;
@@ -60,9 +60,9 @@ void station_set_quota(struct station *s, uint32_t permille);
 void station_advance(struct station *s, uint64_t until_ns);
 
 /*
- * What a window showed to the server's kernel, and to the clients, whose requests also wait in the network: latencies, counts
- * of requests and what is in flight are from there, the rest is the same; behind a network a client's residency and service
- * time are 0.  Each has windows of its own: reading ends one at the present instant and starts the next.
+ * What a window showed to the server's kernel, and to the clients, whose requests also wait in the network: latencies,
+ * counts of requests and what is in flight are from there, the rest is the same; behind a network a client's residency
+ * and service time are 0.  Each has windows of its own: reading ends one at the present instant and starts the next.
  */
 void station_read(struct station *s, uint64_t window_ns, struct sample *ret);
 void station_read_client(struct station *s, uint64_t window_ns, struct sample *ret);

@@ -80,7 +80,8 @@ static void tails_are_not_cut(void **state)
 			double expected = tails[shape] * NR_DRAWS;
 
 			if (fabs(nr_beyond[shape][l] - expected) > 4 * sqrt(expected))
-				fail_msg("shape %d: %u beyond %g instead of %g", shape, nr_beyond[shape][l], limits[l], expected);
+				fail_msg("shape %d: %u beyond %g instead of %g", shape, nr_beyond[shape][l], limits[l],
+					 expected);
 		}
 	}
 }
