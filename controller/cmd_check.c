@@ -13,6 +13,7 @@
 #include "machine.h"
 #include "match.h"
 #include "options.h"
+#include "root.h"
 
 /* 0, or what options_exit takes. */
 static int parse_options(const char **file, int argc, char **argv)
@@ -35,7 +36,7 @@ static int parse_options(const char **file, int argc, char **argv)
 static void print_machine(const struct config *config, const struct topology *topology)
 {
 	struct machine_opts opts = {
-		.root = "", .topology = topology, .speed = config->speed, .dry = true, .force = true,
+		.root = root_dir(), .topology = topology, .speed = config->speed, .dry = true, .force = true,
 	};
 	struct machine *machine;
 	char error[512];
@@ -62,13 +63,13 @@ int cmd_check(int argc, char **argv)
 		fprintf(stderr, "%s\n", error);
 		return EXIT_USAGE;
 	}
-	rc = topology_read("", &topology);
+	rc = topology_read(root_dir(), &topology);
 	if (rc) {
-		fprintf(stderr, "parties check: the topology below /sys/devices/system/cpu: %s; is /sys mounted?\n",
-			strerror(-rc));
+		fprintf(stderr, "parties check: the topology below %s/sys/devices/system/cpu: %s; is /sys mounted?\n",
+			root_dir(), strerror(-rc));
 		return EXIT_UNABLE;
 	}
-	rc = match_check("", &config, allocation_assignable(&topology, config.reserved_cpus), error, sizeof(error));
+	rc = match_check(root_dir(), &config, allocation_assignable(&topology, config.reserved_cpus), error, sizeof(error));
 	if (rc) {
 		fprintf(stderr, "%s\n", error);
 		return rc == -EPERM ? EXIT_UNABLE : EXIT_USAGE;

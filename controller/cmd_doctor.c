@@ -11,11 +11,12 @@
 #include "commands.h"
 #include "doctor_look.h"
 #include "options.h"
+#include "root.h"
 
 enum { TABLE_WIDTH = 120, FOUND_COLUMN = 20, TEXT_COLUMN = 29 };
 
 struct doctor_options {
-	const char *file, *root;
+	const char *file;
 	bool json;
 };
 
@@ -24,11 +25,10 @@ static int parse_options(struct doctor_options *o, int argc, char **argv)
 	const struct option_spec specs[] = {
 		{ "config", 'c', "FILE", OPTION_STRING, &o->file, "look at the services of this configuration, too" },
 		{ "json", 0, NULL, OPTION_FLAG, &o->json, "one JSON object" },
-		{ "root", 0, "DIR", OPTION_STRING, &o->root, "look at a tree that stands in for /" },
 	};
 	const struct option_table table = {
 		"doctor",
-		"[-c FILE] [--json] [--root DIR]",
+		"[-c FILE] [--json]",
 		"Shows what parties finds on this machine, what it can use of it, and whether a run could work",
 		specs,
 		sizeof(specs) / sizeof(specs[0]),
@@ -37,11 +37,7 @@ static int parse_options(struct doctor_options *o, int argc, char **argv)
 	};
 	int rc = options_parse(&table, argc, argv);
 
-	if (rc < 0)
-		return rc;
-	if (!strcmp(o->root, "/"))
-		o->root = "";
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* Wraps at blanks; the first line goes on at `column`, the others begin there. */
@@ -118,7 +114,7 @@ static int examine(const struct doctor_options *o, struct doctor_facts *facts, s
 		fprintf(stderr, "%s\n", error);
 		return EXIT_USAGE;
 	}
-	doctor_look(o->root, o->file ? &config : NULL, facts);
+	doctor_look(root_dir(), o->file ? &config : NULL, facts);
 	doctor_judge(facts, report);
 	if (o->json)
 		err = print_json(report);
@@ -133,7 +129,7 @@ static int examine(const struct doctor_options *o, struct doctor_facts *facts, s
 
 int cmd_doctor(int argc, char **argv)
 {
-	struct doctor_options o = { .root = "" };
+	struct doctor_options o = { 0 };
 	struct doctor_facts *facts = calloc(1, sizeof(*facts));
 	struct doctor_report *report = calloc(1, sizeof(*report));
 	int rc = facts && report ? parse_options(&o, argc, argv) : -ENOMEM;

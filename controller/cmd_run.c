@@ -18,8 +18,10 @@
 #include "options.h"
 #include "qos.h"
 #include "rights.h"
+#include "root.h"
 #include "roster.h"
 #include "sensor_client.h"
+#include "sensor_wave.h"
 #include "status.h"
 #include "throttle.h"
 
@@ -37,6 +39,7 @@ struct run {
 	struct speed_ladder ladder;
 	struct record *record;
 	struct sensor_ebee *sensor; /* NULL without feedback from the kernel */
+	struct sensor_wave wave;     /* in its place on a tree */
 	struct sensor_client *clients; /* NULL without feedback from them */
 	struct feedback feedback;
 	struct machine *machine;
@@ -108,9 +111,9 @@ static int read_files(struct run *run)
 		fprintf(stderr, "%s\n", error);
 		return EXIT_USAGE;
 	}
-	err = topology_read("", &run->topology);
+	err = topology_read(root_dir(), &run->topology);
 	if (err)
-		return fail(EXIT_UNABLE, "the topology below /sys/devices/system/cpu: %s", strerror(-err));
+		return fail(EXIT_UNABLE, "the topology below %s/sys/devices/system/cpu: %s", root_dir(), strerror(-err));
 	if (!run->record_path)
 		return EXIT_OK;
 	err = record_open(&run->record, run->record_path);
@@ -122,18 +125,19 @@ static int check_machine(struct run *run)
 	char error[512];
 	unsigned int rights = (feedback_has_kernel(run->config.feedback) ? RIGHTS_MEASURE : 0) |
 			      (run->mode == RUN_LIVE ? RIGHTS_STEER : 0);
-	int err = rights_check(rights, error, sizeof(error));
+	int err = root_dir()[0] ? 0 : rights_check(rights, error, sizeof(error));
 
 	if (err)
 		return fail(EXIT_UNABLE, "missing %s; run as root, or try `make sim`, which needs no rights", error);
 	if (run->mode == RUN_LIVE) {
-		err = machine_restore("", NULL, error, sizeof(error));
+		err = machine_restore(root_dir(), NULL, error, sizeof(error));
 		if (err < 0)
 			return fail(EXIT_UNABLE, "%s", error);
 		if (err > 0)
 			fprintf(stderr, "event=restored values=%d reason=\"a run was killed before\"\n", err);
 	}
-	err = match_check("", &run->config, allocation_assignable(&run->topology, run->config.reserved_cpus), error, sizeof(error));
+	err = match_check(root_dir(), &run->config, allocation_assignable(&run->topology, run->config.reserved_cpus), error,
+			  sizeof(error));
 	if (err) {
 		fprintf(stderr, "%s\n", error);
 		return err == -EPERM ? EXIT_UNABLE : EXIT_USAGE;
@@ -146,7 +150,7 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	struct machine_group groups[ROSTER_MAX_GROUPS];
 	const struct config *config = &run->config;
 	struct machine_opts opts = {
-		.root = "", .topology = &run->topology, .speed = config->speed, .dry = run->mode == RUN_DRY,
+		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .dry = run->mode == RUN_DRY,
 		.force = run->force,
 		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
 		.batches = groups + config->nr_services,
@@ -172,7 +176,10 @@ static int open_sensors(struct run *run, char *error, size_t error_size)
 	int err = 0;
 
 	run->feedback.kind = run->config.feedback;
-	if (feedback_has_kernel(run->feedback.kind)) {
+	if (root_dir()[0] && feedback_has_kernel(run->feedback.kind)) {
+		run->wave.config = &run->config;
+		run->feedback.kernel = sensor_wave_port(&run->wave);
+	} else if (feedback_has_kernel(run->feedback.kind)) {
 		err = sensor_ebee_open(&run->sensor, &run->config, error, error_size);
 		run->feedback.kernel = sensor_ebee_port(run->sensor);
 	}
@@ -221,7 +228,8 @@ static uint64_t read_throttled(struct run *run, uint32_t service)
 
 	if (run->followed_ns[service] != roster->looked_ns[service]) {
 		run->followed_ns[service] = roster->looked_ns[service];
-		throttle_follow(&run->throttles[service], &run->mounts.kinds[CGROUP_CPU], "", &roster->pids[service]);
+		throttle_follow(&run->throttles[service], &run->mounts.kinds[CGROUP_CPU], root_dir(),
+				&roster->pids[service]);
 	}
 	return throttle_read_ns(&run->throttles[service]);
 }
@@ -274,7 +282,7 @@ static int start_tick(struct run *run)
 		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
 		.steer = run->mode != RUN_OBSERVE,
 	};
-	if (cgroup_read_mounts("", &run->mounts))
+	if (cgroup_read_mounts(root_dir(), &run->mounts))
 		run->mounts = (struct cgroup_mounts){ 0 };
 	if (run->machine)
 		run->tick.actuator = machine_actuator(run->machine);
@@ -369,7 +377,8 @@ static int steer(struct run *run)
 			      run->machine ? machine_describe(run->machine) : "");
 	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s %s\n", mode_names[run->mode],
 		run->config.policy, run->config.nr_services, run->tick.report.view.nr_cores,
-		run->machine ? machine_describe(run->machine) : "", run->sensor ? sensor_ebee_features(run->sensor) : "");
+		run->machine ? machine_describe(run->machine) : "", run->sensor ? sensor_ebee_features(run->sensor) :
+		feedback_has_kernel(run->feedback.kind) ? "sensor=made-up" : "");
 	status_init(&run->status, run->quiet ? -1 : STDOUT_FILENO);
 	run->own_ns = own_cpu_ns();
 	run->last_ns = loop_now_ns();

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject.h"
+
 static bool same_text(const char *have, const char *want)
 {
 	return strcmp(have, want) == 0;
@@ -18,19 +20,27 @@ static bool same_text(const char *have, const char *want)
 
 const struct knob_kind knob_plain = { knob_write, same_text };
 
+static int open_file(struct knob *k, int flags)
+{
+	k->fd = open(k->path, flags | O_CLOEXEC);
+	return k->fd < 0 ? -errno : 0;
+}
+
 int knob_open(struct knob *k, const struct knob_kind *kind, const char *dir, const char *file)
 {
 	struct knob new = { .kind = kind };
+	int err;
 
 	if (snprintf(new.path, sizeof(new.path), "%s/%s", dir, file) >= (int)sizeof(new.path))
 		return -ENAMETOOLONG;
-	new.fd = open(new.path, O_RDWR | O_CLOEXEC);
-	if (new.fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM))
-		new.fd = open(new.path, O_RDONLY | O_CLOEXEC); /* the write will say why it cannot */
-	if (new.fd < 0)
-		return -errno;
-	*k = new;
-	return 0;
+	err = inject_fault(INJECT_OPEN, new.path);
+	if (!err)
+		err = open_file(&new, O_RDWR);
+	if (err == -EACCES || err == -EROFS || err == -EPERM)
+		err = open_file(&new, O_RDONLY); /* the write will say why it cannot */
+	if (!err)
+		*k = new;
+	return err;
 }
 
 void knob_close(struct knob *k)
@@ -53,8 +63,12 @@ static bool reopen(const struct knob *k)
 
 int knob_read_all(const struct knob *k, char *text, size_t size)
 {
-	ssize_t len = pread(k->fd, text, size - 1, 0);
+	int err = inject_fault(INJECT_READ, k->path);
+	ssize_t len;
 
+	if (err)
+		return err;
+	len = pread(k->fd, text, size - 1, 0);
 	if (len < 0 && errno == ENODEV && reopen(k))
 		len = pread(k->fd, text, size - 1, 0);
 	if (len < 0)
@@ -90,6 +104,13 @@ int knob_write(const struct knob *k, const char *text)
 	return done == len ? 0 : -EIO;
 }
 
+static int write_as(const struct knob_kind *kind, const struct knob *k, const char *text)
+{
+	int fault = inject_fault(INJECT_WRITE, k->path);
+
+	return fault == INJECT_IGNORED ? 0 : fault ? fault : kind->write(k, text);
+}
+
 static int failed(const struct knob *k, int err, const char *what, const char *text, struct outcome *ret)
 {
 	ret->error = err;
@@ -122,7 +143,7 @@ int knob_change(struct undo *u, struct knob *k, const char *want, struct outcome
 		return failed(k, -ENOSPC, "too many writes in one step before", want, ret);
 	u->writes[u->nr].knob = k;
 	strcpy(u->writes[u->nr++].before, now);
-	err = k->kind->write(k, want);
+	err = write_as(k->kind, k, want);
 	if (err)
 		return failed(k, err, "writing", want, ret);
 	err = knob_read(k, now, sizeof(now));
@@ -153,7 +174,7 @@ int undo_rollback(struct undo *u)
 		int err = 0;
 
 		if (knob_read(w->knob, now, sizeof(now)) < 0 || !w->knob->kind->same(now, w->before))
-			err = w->knob->kind->write(w->knob, w->before);
+			err = write_as(w->knob->kind, w->knob, w->before);
 		w->knob->ours = knob_read(w->knob, now, sizeof(now)) < 0 ? 0 : hash_of(now);
 		if (err && !first_err)
 			first_err = err;
@@ -161,13 +182,22 @@ int undo_rollback(struct undo *u)
 	return first_err;
 }
 
+static int open_path(struct knob *k, const char *path, int flags)
+{
+	int err = snprintf(k->path, sizeof(k->path), "%s", path) < (int)sizeof(k->path) ? 0 : -ENAMETOOLONG;
+
+	if (!err)
+		err = inject_fault(INJECT_OPEN, path);
+	return err ? err : open_file(k, flags);
+}
+
 int knob_read_path(const char *path, char *text, size_t size)
 {
-	struct knob k = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
-	int len;
+	struct knob k;
+	int len = open_path(&k, path, O_RDONLY);
 
-	if (k.fd < 0)
-		return -errno;
+	if (len)
+		return len;
 	len = knob_read(&k, text, size);
 	knob_close(&k);
 	return len;
@@ -175,12 +205,12 @@ int knob_read_path(const char *path, char *text, size_t size)
 
 int knob_write_path(const char *path, const char *text)
 {
-	struct knob k = { .fd = open(path, O_WRONLY | O_CLOEXEC) };
-	int err;
+	struct knob k;
+	int err = open_path(&k, path, O_WRONLY);
 
-	if (k.fd < 0)
-		return -errno;
-	err = knob_write(&k, text);
+	if (err)
+		return err;
+	err = write_as(&knob_plain, &k, text);
 	knob_close(&k);
 	return err;
 }

@@ -7,6 +7,7 @@
  */
 #include "lock.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -135,6 +136,19 @@ int lock_look(const char *root, const char *dir, char holder[16])
 	return err < 0 && err != -ENOENT ? err : -EBUSY;
 }
 
+/* The directory holds nothing but the lock; "." and ".." count. */
+static bool is_alone(const struct lock *lock)
+{
+	DIR *dir = opendir(lock->dir);
+	int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr <= 3;
+}
+
 void lock_release(struct lock *lock)
 {
 	char path[KNOB_PATH_SIZE + 8];
@@ -142,7 +156,9 @@ void lock_release(struct lock *lock)
 	if (lock->fd < 0)
 		return;
 	path_of(lock, path);
-	unlink(path);
+	/* While something waits there to be put back, the file remembers whose directory it is. */
+	if (!lock->made_dir || is_alone(lock))
+		unlink(path);
 	if (lock->made_dir)
 		rmdir(lock->dir);
 	close(lock->fd);

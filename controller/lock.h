@@ -26,7 +26,10 @@ int lock_take(struct lock *lock, const char *dir, bool make, char *error, size_t
  * may not look.  `dir` and /proc/locks are below `root`.
  */
 int lock_look(const char *root, const char *dir, char holder[16]);
-/* Removes the file, and the directory if it was made for us and is empty.  A lock that is not held is fine. */
+/*
+ * Removes the file, and the directory if it was made for us and nothing else is in it; else the next holder will.  A lock
+ * that is not held is fine.
+ */
 void lock_release(struct lock *lock);
 
 #endif

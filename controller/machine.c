@@ -87,24 +87,24 @@ static int find_cpuset(struct machine *m, char *error, size_t error_size)
 /* libcpupower sees only the sysfs of "/", so a tree has no frequency. */
 static int find_speed(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
 {
-	enum config_speed speed = opts->speed;
 	struct cpulist cpus;
 	int err = -ENODEV;
 
 	all_cpus(&m->topology, &cpus);
-	if ((speed == CONFIG_SPEED_AUTO || speed == CONFIG_SPEED_CPUFREQ) && !m->root[0])
+	if ((opts->speed == CONFIG_SPEED_AUTO || opts->speed == CONFIG_SPEED_CPUFREQ) && !m->root[0])
 		err = frequency_open(&m->frequency, &cpus);
 	if (!err) {
 		m->ladder = *frequency_ladder(m->frequency);
 		return opts->force ? 0 : managers_refuse(m->root, error, error_size);
 	}
-	if (speed == CONFIG_SPEED_CPUFREQ) {
+	if (opts->speed == CONFIG_SPEED_CPUFREQ) {
 		snprintf(error, error_size, "speed = cpufreq: this machine lets nobody set the speed of its CPUs (%s): "
 			 "use bandwidth or auto", strerror(-err));
 		return -ENOTSUP;
-	} else if (speed != CONFIG_SPEED_NONE && has_kind(m, CGROUP_CPU)) {
+	}
+	if (opts->speed != CONFIG_SPEED_NONE && has_kind(m, CGROUP_CPU)) {
 		bandwidth_fill_ladder(&m->ladder);
-	} else if (speed == CONFIG_SPEED_BANDWIDTH) {
+	} else if (opts->speed == CONFIG_SPEED_BANDWIDTH) {
 		snprintf(error, error_size, "speed = bandwidth: no cpu controller here: mount it, or use speed = none");
 		return -ENOTSUP;
 	}
@@ -128,8 +128,7 @@ static int plan_groups(struct machine *m, const struct machine_opts *opts, char 
 					 what->name);
 				return -EINVAL;
 			}
-		group_init(&m->groups[i]);
-		m->nr_groups++;
+		group_init(&m->groups[m->nr_groups++]);
 		err = group_plan(&m->groups[i], m->root, what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts,
 				 error, error_size);
 		if (err)
@@ -218,7 +217,7 @@ static struct machine *machine_new(const struct machine_opts *opts)
 	m->dry = opts->dry;
 	m->topology = *opts->topology;
 	snprintf(m->root, sizeof(m->root), "%s", opts->root);
-	snprintf(m->state_dir, sizeof(m->state_dir), "%s", opts->state_dir ? opts->state_dir : MACHINE_STATE_DIR);
+	restore_state_dir(opts->root, opts->state_dir, m->state_dir);
 	return m;
 }
 
@@ -450,7 +449,7 @@ int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct
 {
 	uint32_t i = is_batch ? m->nr_services + index : index;
 
-	if (i >= m->nr_groups || (!is_batch && index >= m->nr_services))
+	if (i >= m->nr_groups || is_batch != (i >= m->nr_services))
 		return -EINVAL;
 	if (!m->dry)
 		return group_adopt(&m->groups[i], m->root, pids, m->journal);
@@ -483,10 +482,11 @@ int machine_close(struct machine *m)
 
 int machine_restore(const char *root, const char *state_dir, char *error, size_t error_size)
 {
-	const char *dir = state_dir ? state_dir : MACHINE_STATE_DIR;
+	char dir[KNOB_PATH_SIZE];
 	struct lock lock;
 	int err;
 
+	restore_state_dir(root, state_dir, dir);
 	err = lock_take(&lock, dir, false, error, error_size);
 	if (!err) {
 		err = restore_journal(root, dir, error, error_size);

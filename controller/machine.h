@@ -25,7 +25,7 @@ struct machine_group {
 
 struct machine_opts {
 	const char *root;      /* "" or a tree that stands in for "/" */
-	const char *state_dir; /* NULL: MACHINE_STATE_DIR */
+	const char *state_dir; /* NULL: MACHINE_STATE_DIR below `root` */
 	const struct topology *topology;
 	enum config_speed speed;
 	bool dry;              /* find everything out, write nothing */

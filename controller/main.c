@@ -2,33 +2,39 @@
 /*
  * main.c - `parties COMMAND ...`.  Glue: finds the command and hands over; it does none of their work.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
+#include "inject.h"
 #include "nearest.h"
+#include "root.h"
 
 static const struct command {
 	const char *name, *purpose;
 	int (*run)(int argc, char **argv);
+	bool on_tree; /* works on a tree that stands in for "/" */
 } commands[] = {
-	{ "run", "steer the services of a configuration", cmd_run },
-	{ "observe", "measure one service, change nothing", cmd_observe },
-	{ "check", "show the effective configuration, or what is wrong with it", cmd_check },
-	{ "doctor", "show what this machine lets parties do, and what not", cmd_doctor },
-	{ "restore", "undo what a killed run left behind", cmd_restore },
-	{ "sim", "run the controller on a simulated machine", cmd_sim },
-	{ "replay", "decide again from a record", cmd_replay },
-	{ "report", "draw records as figures and tables", cmd_report },
+	{ "run", "steer the services of a configuration", cmd_run, true },
+	{ "observe", "measure one service, change nothing", cmd_observe, false },
+	{ "check", "show the effective configuration, or what is wrong with it", cmd_check, true },
+	{ "doctor", "show what this machine lets parties do, and what not", cmd_doctor, true },
+	{ "restore", "undo what a killed run left behind", cmd_restore, true },
+	{ "sim", "run the controller on a simulated machine", cmd_sim, false },
+	{ "replay", "decide again from a record", cmd_replay, false },
+	{ "report", "draw records as figures and tables", cmd_report, false },
 };
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static int print_help(void)
 {
-	printf("usage: parties COMMAND [OPTION]...\n"
+	printf("usage: parties [--root DIR [--inject FILE]] COMMAND [OPTION]...\n"
 	       "Meets the tail latency targets of one machine's services by moving cores and speed between them.\n\n");
 	for (int i = 0; i < NR_COMMANDS; i++)
 		printf("  %-10s %s\n", commands[i].name, commands[i].purpose);
+	printf("\n  --root DIR     a tree that stands in for /: run, check, doctor and restore look and write there\n"
+	       "  --inject FILE  faults of that tree's files\n");
 	printf("\n`parties COMMAND --help` lists a command's options; `parties --version` prints the version.\n"
 	       "Exit codes: 0 ok, 1 ran and failed, 2 usage or configuration, 3 this machine cannot,\n"
 	       "4 restored after an error.\n");
@@ -48,8 +54,59 @@ static int error_unknown(const char *word)
 	return EXIT_USAGE;
 }
 
+/* The argument of option `name` when it stands at argv[1], as the next word or after "="; *ret_nr words are used up. */
+static const char *take_option(const char *name, int argc, char **argv, int *ret_nr)
+{
+	size_t len = strlen(name);
+
+	*ret_nr = 2;
+	if (argc > 2 && !strcmp(argv[1], name))
+		return argv[2];
+	*ret_nr = 1;
+	return argc > 1 && !strncmp(argv[1], name, len) && argv[1][len] == '=' ? argv[1] + len + 1 : NULL;
+}
+
+/* What stands before the command.  0 or an exit code. */
+static int take_tree(int *argc, char ***argv)
+{
+	char error[512] = "";
+	const char *word;
+	int nr, err;
+
+	word = take_option("--root", *argc, *argv, &nr);
+	if (!word)
+		return EXIT_OK;
+	err = root_set(word);
+	if (err)
+		snprintf(error, sizeof(error), "--root: %.300s: %s", word, strerror(-err));
+	*argc -= nr;
+	*argv += nr;
+	while (!err && (word = take_option("--inject", *argc, *argv, &nr))) {
+		err = inject_load(word, root_dir(), error, sizeof(error));
+		*argc -= nr;
+		*argv += nr;
+	}
+	if (!err && inject_nr_rules() && !root_dir()[0])
+		err = snprintf(error, sizeof(error), "--inject: only below a tree, not on the machine itself");
+	if (err)
+		fprintf(stderr, "parties: %s\n", error);
+	return err ? EXIT_USAGE : EXIT_OK;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	if (command->on_tree || !root_dir()[0])
+		return command->run(argc, argv);
+	fprintf(stderr, "parties: %s does not work on a tree: leave --root out\n", command->name);
+	return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
+	int code = take_tree(&argc, &argv);
+
+	if (code)
+		return code;
 	if (argc < 2) {
 		fprintf(stderr, "parties: a command is missing; see parties --help\n");
 		return EXIT_USAGE;
@@ -62,6 +119,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+			return run_command(&commands[i], argc - 1, argv + 1);
 	return error_unknown(argv[1]);
 }

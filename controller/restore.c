@@ -17,6 +17,7 @@
 
 #include "affinity.h"
 #include "journal.h"
+#include "machine.h"
 #include "tasks.h"
 
 /* Dying tasks keep a group busy for a moment. */
@@ -31,6 +32,11 @@ struct restore {
 	size_t error_size;
 	int first_err, put_back;
 };
+
+void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PATH_SIZE])
+{
+	snprintf(ret, KNOB_PATH_SIZE, "%s%s", state_dir ? "" : root, state_dir ? state_dir : MACHINE_STATE_DIR);
+}
 
 static void complain(struct restore *r, int err, const char *what, const char *path)
 {
@@ -270,7 +276,8 @@ int restore_journal(const char *root, const char *state_dir, char *error, size_t
 		complain(&r, -ENOMEM, "cannot undo", state_dir);
 	if (!err && r.postponed) {
 		put_back_all(&r);
-		put_back_affinity(&r);
+		if (!root[0]) /* a tree has no threads */
+			put_back_affinity(&r);
 	}
 	if (!r.first_err)
 		finish(&r, state_dir);

@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+#include "knob.h"
+
+/* The directory of lock and journal: `state_dir`, or where it is NULL the usual one below `root`. */
+void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PATH_SIZE]);
 /*
  * Undoes the journal of `state_dir` and removes it.  Returns how many things were put back, 0 when there is no journal
  * or all was right, or the first error, told in `error`: then the rest was put back all the same, and the file stays.

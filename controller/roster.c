@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "root.h"
+
 static const uint64_t PERIOD_NS = 1000000000, SEARCH_NS = 5000000000;
 
 static bool is_batch(const struct roster *roster, uint32_t group)
@@ -63,7 +65,7 @@ void roster_resolve(struct roster *roster, uint64_t now_ns)
 {
 	for (uint32_t g = 0; g < nr_groups(roster); g++) {
 		roster->looked_ns[g] = now_ns;
-		if (match_resolve("", match_of(roster, g), &roster->pids[g]) < 0)
+		if (match_resolve(root_dir(), match_of(roster, g), &roster->pids[g]) < 0)
 			roster->pids[g].nr = 0;
 	}
 }
@@ -85,7 +87,7 @@ static bool same(const struct match_pids *a, const struct match_pids *b)
 static void refresh(struct roster *roster, uint32_t group)
 {
 	struct match_pids *known = &roster->pids[group];
-	int err = match_resolve("", match_of(roster, group), &roster->fresh);
+	int err = match_resolve(root_dir(), match_of(roster, group), &roster->fresh);
 
 	if (err == -ENOENT)
 		roster->fresh.nr = 0;

@@ -379,7 +379,8 @@ int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, cons
 	char dir[KNOB_PATH_SIZE];
 	int err = 0;
 
-	for (uint32_t i = 0; i < pids->nr && !err; i++) {
+	/* Threads of a tree are nobody, or somebody else's here. */
+	for (uint32_t i = 0; i < pids->nr && !root[0] && !err; i++) {
 		err = read_threads(root, pids->pids[i], &threads);
 		for (size_t t = 0; t < threads.nr && !err; t++) {
 			struct stat_line line;

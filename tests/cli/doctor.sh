@@ -13,14 +13,15 @@ lay_out() {
 	tests/fixtures/machines/make "$tree" "$@"
 }
 
-# doctor STATUS LAST-LINE ARG...: exit status and last line of the table in $scratch/out
+# doctor STATUS LAST-LINE [--root DIR] ARG...: exit status and last line of the table in $scratch/out
 doctor() {
-	local want=$1 last=$2 status
+	local want=$1 last=$2 status tree=()
 	shift 2
-	"$parties" doctor "$@" >"$scratch/out" 2>"$scratch/err"
+	[ "${1:-}" != --root ] || { tree=(--root "$2") && shift 2; }
+	"$parties" "${tree[@]}" doctor "$@" >"$scratch/out" 2>"$scratch/err"
 	status=$?
 	tap_is "$status $(tail -n 1 "$scratch/out")$(cat "$scratch/err")" "$want $last" \
-		"doctor ${*#"$scratch/"}: '$last'"
+		"${tree[*]#"$scratch/"} doctor ${*#"$scratch/"}: '$last'"
 }
 
 # knob NAME: "USABLE FOUND" of the last table
@@ -46,9 +47,10 @@ tap_is "$(cat "$scratch/out")" "$(cat "$scratch/first")" 'asked again it says th
 lay_out vm-2 cgroup=v2-nocpuset
 doctor 3 'run: cannot, because cpuset: this kernel was built without it' --root "$tree"
 lay_out vm-2 cgroup=none
+mkdir "$scratch/nothing"
 doctor 3 'run: cannot, because cpuset: no hierarchy of control groups has it' --root "$tree"
 doctor 3 'run: cannot, because bpf: this kernel has no type information, or it is hidden (/sys/kernel/btf/vmlinux)' \
-	--root /nonexistent
+	--root "$scratch/nothing"
 tap_is "$(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/out")" 18 \
 	'every knob is there on a machine that shows nothing'
 
@@ -81,7 +83,7 @@ for knob in report["knobs"]:
 assert sorted(report) == ["because", "knobs", "run"] and report["run"] is not bool(report["because"])
 print(*[knob["knob"] for knob in report["knobs"]])'
 names=$(awk '/^[a-z]/ && !/^knob|^run:/ { print $1 }' "$scratch/out" | xargs)
-tap_is "$("$parties" doctor --json --root "$tree" | python3 -c "$json")" "$names" \
+tap_is "$("$parties" --root "$tree" doctor --json | python3 -c "$json")" "$names" \
 	'JSON has the same knobs, each with its six keys'
 tap_is "$(sed -n 's/^\.It Sy //p' controller/man/parties-doctor.1 | sed 's/ , / /' | xargs)" "$names" \
 	'the manual lists the knobs'
@@ -109,7 +111,7 @@ end "$pid"
 # ---- usage -----------------------------------------------------------------------------------------------------------
 doctor 2 "parties doctor: unexpected operand 'x'; see parties doctor --help" x
 doctor 2 '/nonexistent: cannot be read: No such file or directory' -c /nonexistent
-"$parties" doctor --root "$tree" >/dev/full 2>"$scratch/err"
+"$parties" --root "$tree" doctor >/dev/full 2>"$scratch/err"
 tap_is "$? $(cat "$scratch/err")" '1 parties doctor: the output cannot be written: No space left on device' \
 	'an output that cannot be written is a failure'
 tap_done

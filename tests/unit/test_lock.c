@@ -105,6 +105,22 @@ static void a_dead_holders_directory_is_still_ours_to_remove(void **state)
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
+static void a_directory_in_which_something_waits_is_removed_when_that_is_done(void **state)
+{
+	char path[TREE_PATH_SIZE + 32];
+
+	(void)state;
+	assert_int_equal(lock_take(&lock, dir, true, error, sizeof(error)), 0);
+	tree_put(dir, "waits\n", "journal");
+	lock_release(&lock);
+	assert_int_equal(access(dir, F_OK), 0);
+	assert_int_equal(lock_take(&lock, dir, false, error, sizeof(error)), 0);
+	snprintf(path, sizeof(path), "%s/journal", dir);
+	assert_int_equal(unlink(path), 0);
+	lock_release(&lock);
+	assert_int_equal(access(dir, F_OK), -1);
+}
+
 static void a_lock_file_that_is_a_link_is_not_followed(void **state)
 {
 	char path[TREE_PATH_SIZE + 16];
@@ -129,6 +145,7 @@ int main(void)
 		TREE_TEST(the_second_one_is_told_the_pid_of_the_first),
 		TREE_TEST(a_look_names_the_holder_and_takes_nothing),
 		TREE_TEST(a_dead_holders_directory_is_still_ours_to_remove),
+		TREE_TEST(a_directory_in_which_something_waits_is_removed_when_that_is_done),
 		TREE_TEST(a_lock_file_that_is_a_link_is_not_followed),
 	};
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# parties on a tree that stands in for the machine, with faults of its files: what the controller does then, and that the
+# tree is as before.
+set -uo pipefail
+. tests/lib.sh
+
+parties=$BUILD/parties
+scratch
+tree=$scratch/tree
+tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
+cat >"$scratch/conf" <<'END'
+[controller]
+policy = parties-paper
+interval = 10ms
+[service search]
+match = cgroup:/search
+target = p99 < 25ms
+[service mail]
+match = cgroup:/mail
+target = p99 < 60ms
+[batch work]
+match = cgroup:/work
+END
+
+# What kernel files would say: their first lines.
+picture() {
+	(cd "$tree" && find . | sort && find . -type f -exec awk 'FNR == 1 { print FILENAME ": " $0 }' {} + | sort)
+}
+picture >"$scratch/before"
+
+# steer STATUS NAME RULE...: a run with these faults ends so, and the tree is as before; where the faults keep the run from
+# putting back, after a restore without them.
+steer() {
+	local want=$1 name=$2
+	shift 2
+	printf '%s\n' "$@" >"$scratch/rules"
+	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for 500ms \
+		--record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
+	tap_is $? "$want" "$name: exit status"
+	[ "$want" != 1 ] || tap_try "$name: restore does what the run could not" "$parties" --root "$tree" restore
+	picture | diff "$scratch/before" - >"$scratch/diff"
+	tap_ok $? "$name: the tree is as before"
+	tap_note "$(head "$scratch/diff"; cat "$scratch/err")"
+}
+says() {
+	tap_is "$(grep -c -- "$1" "$scratch/err")" "$2" "$3"
+}
+moves() {
+	sed -n '/violated_windows_pct/s/.*"moves":\([0-9]*\).*/\1/p' "$scratch/record"
+}
+
+steer 0 'no fault'
+says 'sensor=made-up' 1 'latencies are made up on a tree'
+says 'event=apply-failed' 0 'nothing fails'
+free=$(moves)
+[ "${free:-0}" -gt 3 ]
+tap_ok $? "the controller moves things ($free times)"
+
+steer 0 'a set is refused (ENOSPC) for a while' '/sys/fs/cgroup/mail/cpuset.cpus write ENOSPC 6 2'
+says 'event=apply-failed.*No space left' 1 'it is told once'
+says 'event=apply-back' 1 'and planned again until it works'
+steer 1 'a set is refused (EACCES) for ever' '/sys/fs/cgroup/mail/cpuset.cpus write EACCES 0 2'
+says 'event=apply-failed.*Permission denied' 1 'it is told once, and the run ends'
+steer 0 'a quota is busy now and then' '*/cpu.max write EBUSY 1 3' '*/cpu.max write EBUSY 1 6'
+steer 4 'quotas are taken and do nothing' '*/cpu.max write ignored'
+says 'wrote "[^"]*", reads "max 100000"' 1 'what is written is read back'
+steer 0 'reading fails for a moment' '*/cpuset.cpus read EIO 3 40'
+says 'event=apply-back' 1 'the next intervals work'
+steer 4 'a set may only be read' '/sys/fs/cgroup/search/cpuset.cpus open EPERM 1'
+steer 3 'originals cannot be read' '/sys/fs/cgroup/mail/cpu.max read EIO'
+steer 3 'there is no freezer' '*/cgroup.freeze open ENOENT'
+steer 0 'best effort cannot be frozen at first' '*/cgroup.freeze write EIO 3'
+
+printf '/x write EBUSY\n/x rite EBUSY\n' >"$scratch/rules"
+"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" >"$scratch/out" 2>"$scratch/err"
+tap_is "$? $(cat "$scratch/err")" "2 parties: $scratch/rules:2: the operation is none of open, read, write" \
+	'a rule without sense is told with its place'
+"$parties" --root / --inject "$scratch/record" run -c "$scratch/conf" >"$scratch/out" 2>"$scratch/err"
+tap_is $? 2 'no rule counts on the machine itself'
+"$parties" --root "$tree" observe --port 1 >"$scratch/out" 2>"$scratch/err"
+tap_is "$? $(cat "$scratch/err")" '2 parties: observe does not work on a tree: leave --root out' \
+	'what needs a kernel does not work on a tree'
+
+rm -rf "$tree"
+tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
+picture >"$scratch/before"
+# A run that is killed leaves its journal in the tree, and restore finds it there.
+"$parties" --root "$tree" run -c "$scratch/conf" --quiet >"$scratch/out" 2>"$scratch/err" &
+run=$!
+own $run
+for _ in {1..100}; do
+	[ -s "$tree/run/parties/journal" ] && grep -q [0-9] "$tree/sys/fs/cgroup/mail/cpuset.cpus" && break
+	sleep 0.05
+done
+kill -KILL $run
+wait $run 2>/dev/null
+disown_pid $run
+"$parties" --root "$tree" restore >"$scratch/out" 2>&1
+tap_is "$? $(grep -c 'put back' "$scratch/out")" '0 1' 'restore undoes a killed run of the tree'
+picture | diff "$scratch/before" - >"$scratch/diff"
+tap_ok $? 'and the tree is as before'
+tap_done
