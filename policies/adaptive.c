@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-enum { SURE_COUNT = 1000, SOME_COUNT = 100 };
+enum { SURE_COUNT = 1000, SOME_COUNT = 200 };
 
 /* A decision may take a second to be in force; until then the share is not to blame or to praise for what is seen. */
 static const uint64_t settle_ns = 1000000000;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { COST_COUNT = 500, SPEED_COUNT = 1000, FEW_COUNT = 100, RATE_COUNT = 40, USUAL_WAIT_PARTS = 4 };
+enum { COST_COUNT = 500, SPEED_COUNT = 1000, FEW_COUNT = 200, RATE_COUNT = 40, USUAL_WAIT_PARTS = 4 };
 
 static const double least_memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 2, doubt = 0.07, drain_s = 0.25;
 static const double step_ratio = 1.25, hoped_ratio = 1.1; /* of the costs at two speeds, where one is not known */
