@@ -20,7 +20,7 @@ static const char details[] =
 	"it does then.\n"
 	"The oracle is the best fixed allocation of 14 cores; a policy's search begins at its load.\n"
 	"  policy     or oracle\n"
-	"  xapian, nginx, memcached   percent; memcached is -1 where the two do not hold even without it\n"
+	"  xapian, nginx, memcached   percent; memcached is 0 where only the two hold, -1 where not even they\n"
 	"With --means a row per policy, over the cells in which the oracle holds the two:\n"
 	"  policy     or oracle; or published-parties, published-oracle: averages of the paper's figure 8\n"
 	"  cells      how many\n"
@@ -37,9 +37,9 @@ static struct study study = {
 };
 
 struct cell {
-	struct mix mix;
+	struct mix mixes[2]; /* of the two and of all three */
+	struct valid *valid[2];
 	const char *policy;
-	struct valid *valid;
 };
 
 static double load_of(uint64_t step)
@@ -50,38 +50,57 @@ static double load_of(uint64_t step)
 /* Loads of xapian and nginx from the first step to full. */
 static struct cell cell_of(uint32_t i)
 {
-	struct cell c = { .mix = { .nr = NR_SERVICES } };
+	struct cell c = { .mixes = { { .nr = NR_SERVICES - 1 }, { .nr = NR_SERVICES } } };
+	double loads[] = { 0, load_of(1 + i / study.size), load_of(1 + i % study.size) };
 
-	for (uint32_t s = 0; s < NR_SERVICES; s++)
-		c.mix.services[s] = trial_find(services[s]);
-	c.mix.loads[1] = load_of(1 + i / study.size);
-	c.mix.loads[2] = load_of(1 + i % study.size);
+	for (uint32_t m = 0; m < 2; m++)
+		for (uint32_t s = 0; s < c.mixes[m].nr; s++) {
+			uint32_t service = s + NR_SERVICES - c.mixes[m].nr;
+
+			c.mixes[m].services[s] = trial_find(services[service]);
+			c.mixes[m].loads[s] = loads[service];
+		}
 	return c;
+}
+
+/* Which mix and V; memcached's load is set when it is there. */
+static uint32_t go_to(struct cell *c, uint32_t step)
+{
+	if (step)
+		c->mixes[1].loads[0] = load_of(step);
+	return step > 0;
 }
 
 static bool oracle_holds(void *ctx, uint32_t step)
 {
 	struct cell *c = ctx;
+	uint32_t m = go_to(c, step);
+	struct valid *valid = c->valid[m];
 
-	c->mix.loads[0] = load_of(step);
-	valid_set_loads(c->valid, c->mix.loads);
-	return valid_fewest_all(c->valid, valid_ladder(c->valid)->nr_steps - 1) <= valid_nr_cores(c->valid);
+	valid_set_loads(valid, c->mixes[m].loads);
+	return valid_fewest_all(valid, valid_ladder(valid)->nr_steps - 1) <= valid_nr_cores(valid);
 }
 
 static bool policy_holds(void *ctx, uint32_t step)
 {
 	struct cell *c = ctx;
+	uint32_t m = go_to(c, step);
 
-	c->mix.loads[0] = load_of(step);
-	return study.flags[FOUND].given ? study_finds(&study, &c->mix, c->policy, study.seed, c->valid) :
-					  study_holds(&study, &c->mix, c->policy, study.seed);
+	return study.flags[FOUND].given ? study_finds(&study, &c->mixes[m], c->policy, study.seed, c->valid[m]) :
+					  study_holds(&study, &c->mixes[m], c->policy, study.seed);
 }
 
-/* Steps of memcached's load, or -1 where the two do not hold. */
-/* V is the caller's to close. */
+static void close_cell(struct cell *c)
+{
+	valid_close(c->valid[0]);
+	valid_close(c->valid[1]);
+}
+
+/* The cell is the caller's to close. */
 static int ask_oracle(struct cell *c)
 {
-	c->valid = study_valid(&study, &c->mix);
+	for (uint32_t m = 0; m < 2; m++)
+		c->valid[m] = study_valid(&study, &c->mixes[m]);
 	if (!oracle_holds(c, 0))
 		return -1;
 	return (int)tally_highest(oracle_holds, c, (uint32_t)study.size / 2, (uint32_t)study.size);
@@ -107,7 +126,7 @@ static void one_cell(void *ctx, uint32_t i)
 	(void)ctx;
 	for (uint32_t p = 0; p < study.nr_policies; p++)
 		ask_policy(&c, study.policies[p], oracle);
-	valid_close(c.valid);
+	close_cell(&c);
 }
 
 /* `policy` NULL: the oracle. */
@@ -119,11 +138,12 @@ static void print_policy(const char *policy)
 	for (uint32_t i = 0; i < study.size * study.size; i++) {
 		struct cell c = cell_of(i);
 		int oracle = ask_oracle(&c), steps = policy ? ask_policy(&c, policy, oracle) : oracle;
-		double two = c.mix.loads[1] + c.mix.loads[2], total = steps < 0 ? 0 : two + load_of((uint64_t)steps);
+		const double *loads = c.mixes[0].loads;
+		double two = loads[0] + loads[1], total = steps < 0 ? 0 : two + load_of((uint64_t)steps);
 
-		valid_close(c.valid);
+		close_cell(&c);
 		if (!study.flags[MEANS].given)
-			printf("%s\t%.0f\t%.0f\t%.0f\n", name, c.mix.loads[1] * 100, c.mix.loads[2] * 100,
+			printf("%s\t%.0f\t%.0f\t%.0f\n", name, loads[0] * 100, loads[1] * 100,
 			       steps < 0 ? -1 : load_of((uint64_t)steps) * 100);
 		if (oracle < 0)
 			continue;
