@@ -88,17 +88,18 @@ static void print_table(const struct doctor_report *report)
 static int print_json(const struct doctor_report *report)
 {
 	json_t *list = json_array(), *object;
-	int err;
+	int err = 0;
 
-	for (uint32_t i = 0; i < report->nr; i++) {
+	for (uint32_t i = 0; i < report->nr && !err; i++) {
 		const struct doctor_knob *k = &report->knobs[i];
 
-		json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:s,s:s,s:s}", "knob", k->name, "found", k->found,
-						      "usable", k->usable, "reason", k->reason, "fallback", k->fallback,
-						      "advice", k->advice));
+		err = json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:s,s:s,s:s}", "knob", k->name, "found", k->found,
+							    "usable", k->usable, "reason", k->reason, "fallback",
+							    k->fallback, "advice", k->advice));
 	}
 	object = json_pack("{s:o,s:b,s:s}", "knobs", list, "run", report->can_run, "because", report->because);
-	err = object ? json_dumpf(object, stdout, JSON_COMPACT) : -1;
+	if (!err)
+		err = object ? json_dumpf(object, stdout, JSON_COMPACT) : -1;
 	putchar('\n');
 	json_decref(object);
 	return err;
