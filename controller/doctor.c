@@ -142,7 +142,7 @@ static bool judge_state(const struct doctor_facts *f, struct doctor_knob *k)
 	doctor_say(k->found, "%s", s->has_journal ? "what a killed run left" : "no other run");
 	if (s->lock_err == -EBUSY) {
 		doctor_say(k->found, "another instance is running, pid %s", s->holder);
-		doctor_say(k->reason, "one machine has one controller");
+		doctor_say(k->reason, "pid %s steers this machine already", s->holder);
 		doctor_say(k->fallback, "`parties run --mode dry-run` and `--mode observe` work beside it");
 		doctor_say(k->advice, "end it: kill %s puts everything back", s->holder);
 	} else if (!k->usable) {

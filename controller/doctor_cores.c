@@ -46,11 +46,22 @@ static void describe_cores(const struct topology *t, struct doctor_knob *k)
 		   nr_packages, doctor_plural(nr_packages), nr_nodes, doctor_plural(nr_nodes));
 }
 
+/* "offline, left out: CPUs 3", after whatever is said already. */
+static void add_cpus(struct doctor_knob *k, const char *what, const struct cpulist *cpus)
+{
+	size_t len = strlen(k->reason);
+	char text[96];
+
+	if (cpulist_empty(cpus))
+		return;
+	list_cpus(cpus, text, sizeof(text));
+	snprintf(k->reason + len, sizeof(k->reason) - len, "%s%s: CPUs %s", len ? "; " : "", what, text);
+}
+
 bool doctor_judge_topology(const struct doctor_facts *f, struct doctor_knob *k)
 {
-	const struct topology *t = &f->topology;
-	char offline[96], isolated[96];
-	size_t len = 0;
+	struct cpulist reserved;
+	struct allocation a;
 
 	k->usable = !f->topology_err;
 	if (!k->usable) {
@@ -63,17 +74,18 @@ bool doctor_judge_topology(const struct doctor_facts *f, struct doctor_knob *k)
 						       : "mount /sys where parties runs");
 		return true;
 	}
-	describe_cores(t, k);
-	list_cpus(&f->offline, offline, sizeof(offline));
-	list_cpus(&t->isolated, isolated, sizeof(isolated));
-	if (offline[0])
-		len = (size_t)snprintf(k->reason, sizeof(k->reason), "offline, left out: CPUs %s", offline);
-	if (isolated[0])
-		len += (size_t)snprintf(k->reason + len, sizeof(k->reason) - len, "%sisolated, left alone: CPUs %s",
-					len ? "; " : "", isolated);
-	if (f->hybrid[0])
+	describe_cores(&f->topology, k);
+	allocation_init(&a, &f->topology, 0, f->config ? f->config->reserved_cpus : 0);
+	allocation_cpus(&a, &f->topology, ALLOCATION_RESERVED, &reserved);
+	add_cpus(k, "offline, left out", &f->offline);
+	add_cpus(k, "isolated, left alone", &f->topology.isolated);
+	add_cpus(k, "reserved, in no service", &reserved);
+	if (f->hybrid[0]) {
+		size_t len = strlen(k->reason);
+
 		snprintf(k->reason + len, sizeof(k->reason) - len, "%s%s, which no policy tells apart", len ? "; " : "",
 			 f->hybrid);
+	}
 	return true;
 }
 

@@ -68,7 +68,7 @@ doctor 0 'run: can' --root "$tree"
 own $!
 holder=$!
 until [ -s "$scratch/held" ]; do sleep 0.02; done
-doctor 3 'run: cannot, because state: one machine has one controller' --root "$tree"
+doctor 3 'run: cannot, because state: pid 4711 steers this machine already' --root "$tree"
 tap_is "$(knob state)" 'no another instance is running, pid 4711' 'its holder is named'
 end $holder
 doctor 0 'run: can' --root "$tree"

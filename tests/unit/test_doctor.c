@@ -231,6 +231,7 @@ static void interrupts_on_service_cores_are_shown_until_they_are_reserved(void *
 	config.reserved_cpus = 1;
 	doctor_judge(&facts, &report);
 	assert_has(find("interrupts")->reason, "CPUs 1 are");
+	assert_string_equal(find("topology")->reason, "reserved, in no service: CPUs 0,16");
 	config.reserved_cpus = 2;
 	doctor_judge(&facts, &report);
 	assert_string_equal(find("interrupts")->reason, "");
@@ -277,7 +278,7 @@ static void another_run_and_what_a_killed_one_left_are_told(void **state)
 	doctor_judge(&facts, &report);
 	assert_expected(&(struct expected){ "locked", "state", false, "another instance is running, pid 812", NULL,
 					    "dry-run", "kill 812" });
-	assert_string_equal(report.because, "state: one machine has one controller");
+	assert_string_equal(report.because, "state: pid 812 steers this machine already");
 	facts.state = (struct doctor_state){ .access_err = -EACCES };
 	doctor_judge(&facts, &report);
 	assert_expected(&(struct expected){ "no rights", "state", false, "not known", "Permission denied", NULL,
