@@ -33,11 +33,15 @@ tap_is "$(parties check -c "$scratch/conf" | sed -n 's/^; here: .* \(speed=.*\)/
 	'where /sys is read-only bandwidth stands in for frequency'
 mount -o remount,rw /sys
 
+# With what clients report, no program is loaded.
+printf '[controller]\nfeedback = client\n' | cat - "$scratch/conf" >"$scratch/clients"
+echo "client = $scratch/reports" >>"$scratch/clients"
+: >"$scratch/reports"
 printf '#!/bin/sh\nread -r line\n' >"$scratch/tuned"
 chmod +x "$scratch/tuned"
 mkfifo "$scratch/never"
 "$scratch/tuned" <>"$scratch/never" &
 own $!
-tap_is "$(parties run -c "$scratch/conf" --mode dry-run --for 100ms 2>&1 | grep -c "tuned (pid $!) sets speeds, too")" 1 \
+tap_is "$(parties run -c "$scratch/clients" --mode dry-run --for 100ms 2>&1 | grep -c "tuned (pid $!) sets speeds, too")" 1 \
 	'beside another program that sets speeds a run is refused, by its name'
 tap_done
