@@ -340,6 +340,39 @@ static void read_only_places_and_missing_rights_are_told_apart(void **state)
 	assert_string_equal(report.because, "rights: missing CAP_SYS_NICE (to move)");
 }
 
+static void what_is_there_and_not_used_is_shown_all_the_same(void **state)
+{
+	static const struct expected all[] = {
+		{ "mounted", "cache", false, "L3: 16 ways, 15 classes", "does not divide caches", "L3 domain", "" },
+		{ "mounted", "memory-bus", false, "MB in resctrl", "does not divide memory bandwidth", "none", "" },
+		{ "RAPL", "energy", false, "RAPL", "does not read energy meters", "modelled", "" },
+		{ "systemd", "units", true, "systemd", "", "", "" },
+		{ "memory", "memory", true, "7812 MiB available", "", "", "" },
+	};
+
+	(void)state;
+	machines_make(root, "vm-2");
+	tree_put(root, "flags : fpu cat_l3 mba\n", "proc/cpuinfo");
+	tree_put(root, "nodev\tresctrl\n", "proc/filesystems");
+	doctor_look(root, NULL, &facts);
+	doctor_judge(&facts, &report);
+	assert_string_equal(find("cache")->found, "L3 allocation, resctrl is not mounted");
+	assert_string_equal(find("memory-bus")->found, "memory bandwidth allocation, resctrl is not mounted");
+	tree_put(root, "ffff\n", "sys/fs/resctrl/info/L3/cbm_mask");
+	tree_put(root, "15\n", "sys/fs/resctrl/info/L3/num_closids");
+	tree_put(root, "10\n", "sys/fs/resctrl/info/MB/min_bandwidth");
+	tree_put(root, "12345\n", "sys/class/powercap/intel-rapl:0/energy_uj");
+	tree_put(root, "", "run/systemd/system/.keep");
+	doctor_look(root, NULL, &facts);
+	doctor_judge(&facts, &report);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_expected(&all[i]);
+	facts.bpf.memory_bytes = facts.available_bytes + 1;
+	facts.bpf.nr_services = 2;
+	doctor_judge(&facts, &report);
+	assert_has(report.because, "memory: the histograms need more than there is");
+}
+
 static void a_machine_that_shows_nothing_at_all_is_judged_too(void **state)
 {
 	(void)state;
@@ -364,6 +397,7 @@ int main(void)
 		ROOT_TEST(another_run_and_what_a_killed_one_left_are_told),
 		ROOT_TEST(what_a_configuration_asks_for_is_needed),
 		ROOT_TEST(read_only_places_and_missing_rights_are_told_apart),
+		ROOT_TEST(what_is_there_and_not_used_is_shown_all_the_same),
 		ROOT_TEST(a_machine_that_shows_nothing_at_all_is_judged_too),
 	};
 
