@@ -184,7 +184,8 @@ static bool may_shrink(struct adaptive_service *mine, uint64_t now_ns, bool spar
 /* Nothing may be taken from a service that cannot show whether it misses it. */
 static bool is_blind(const struct adaptive_service *mine, const struct policy_service *s)
 {
-	return s->signal == POLICY_LOST || s->signal == POLICY_STALLED || !mine->demand.known;
+	return s->signal == POLICY_LOST || s->signal == POLICY_STALLED ||
+	       (!mine->demand.known && s->signal != POLICY_IDLE);
 }
 
 /* What the service should have, whatever the others want.  `now` is what it has. */
