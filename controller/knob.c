@@ -61,18 +61,25 @@ static bool reopen(const struct knob *k)
 	return done;
 }
 
-int knob_read_all(const struct knob *k, char *text, size_t size)
+static int read_text(const struct knob *k, char *text, size_t size, ssize_t *ret_len)
 {
 	int err = inject_fault(INJECT_READ, k->path);
-	ssize_t len;
 
 	if (err)
 		return err;
-	len = pread(k->fd, text, size - 1, 0);
-	if (len < 0 && errno == ENODEV && reopen(k))
-		len = pread(k->fd, text, size - 1, 0);
-	if (len < 0)
-		return -errno;
+	*ret_len = pread(k->fd, text, size, 0);
+	return *ret_len < 0 ? -errno : 0;
+}
+
+int knob_read_all(const struct knob *k, char *text, size_t size)
+{
+	ssize_t len = 0;
+	int err = read_text(k, text, size - 1, &len);
+
+	if (err == -ENODEV && reopen(k))
+		err = read_text(k, text, size - 1, &len);
+	if (err)
+		return err;
 	if ((size_t)len == size - 1)
 		return -ENOSPC;
 	text[len] = '\0';
