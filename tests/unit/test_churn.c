@@ -21,7 +21,7 @@
 #include "knob.h"
 #include "rng.h"
 
-enum { NR_SERVICES = 6, NR_BATCHES = 2, NR_GROUPS = NR_SERVICES + NR_BATCHES, NR_CPUS = 32, CALM = 150 };
+enum { NR_SERVICES = 6, NR_BATCHES = 2, NR_GROUPS = NR_SERVICES + NR_BATCHES, NR_CPUS = 32, CALM = 150, ROLLBACKS = 60 };
 enum { MEDDLED_SERVICE = 0 }; /* somebody insists on its values; on the others' only now and then */
 
 static struct steered world;
@@ -374,6 +374,41 @@ static void check_calm(void)
 	assert_int_equal(world.tick.report.outcome.error, 0);
 }
 
+static char *picture(void)
+{
+	static char text[NR_GROUPS * NR_OURS * 64];
+	size_t len = 0;
+
+	for (uint32_t g = 0; g < NR_GROUPS; g++)
+		for (int f = 0; f < NR_OURS; f++)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s %s %s\n", world.names[g], files[f],
+						steered_get(&world, g, files[f]));
+	return strdup(text);
+}
+
+/* A step that fails once, at whichever write, leaves everything as it was before it. */
+static void check_rollback(void)
+{
+	uint32_t nr_failed = 0;
+
+	for (int i = 0; i < ROLLBACKS; i++) {
+		char *before = picture(), *after, rule[64];
+
+		snprintf(rule, sizeof(rule), "/sys/fs/cgroup/* write EBUSY 1 %u", roll(3));
+		assert_int_equal(inject_add(rule, world.root, world.error, sizeof(world.error)), 0);
+		steered_step(&world);
+		after = picture();
+		if (world.tick.report.outcome.error)
+			assert_string_equal(after, before);
+		nr_failed += world.tick.report.outcome.error != 0;
+		inject_clear();
+		assert_true(step_and_check());
+		free(before);
+		free(after);
+	}
+	assert_true(nr_failed > 0);
+}
+
 static void live(const struct policy_ops *policy)
 {
 	uint32_t nr_descriptors = count_descriptors(), nr_lives = 0;
@@ -389,6 +424,8 @@ static void live(const struct policy_ops *policy)
 		}
 		if (done >= nr_intervals)
 			check_calm();
+		if (done >= nr_intervals)
+			check_rollback();
 		inject_clear();
 		after = read_journal();
 		assert_string_equal(after, before);
