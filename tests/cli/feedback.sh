@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # Simulated runs steered by what clients see: their own latencies, the kernel's beside them, decided again to the byte; and
 # the figure that compares the two.
 set -uo pipefail

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # The comparison of policies: bad usage is refused, the ramp's row says what the adaptive policy is for, what was done
 # is not done again, and the tables' arithmetic is that of a hand-made example.
 cd "$(dirname "$0")/../.." || exit 1

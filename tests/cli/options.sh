@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # Options of policies, from a file or the command line to the decisions, the record, and back from it.
 set -uo pipefail
 . tests/lib.sh

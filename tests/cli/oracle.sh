@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # `parties sim --oracle`: its numbers for loads whose answer is known, and what a folder that cannot be made does.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh

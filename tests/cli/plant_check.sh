@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # plant-check: a small run agrees with theory, a service without slack is refused, and bad usage as well.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh

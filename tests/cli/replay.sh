@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # A simulated run is decided again from its record; what was changed by hand, by an option or by a cut is found where it is.
 set -uo pipefail
 . tests/lib.sh

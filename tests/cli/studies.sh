@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+# shares: yes
 # The programs behind figures 7, 8 and 10: usage, the same table however it is computed, nothing computed twice, and
 # nothing left running.
 cd "$(dirname "$0")/../.." || exit 1
