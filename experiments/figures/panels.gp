@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Two runs side by side: load, latency against target, cores, speed.  Wants left and right (paths up to the service's
-# name), headline, services.
+# Two runs side by side: load, latency against target, cores, speed.  Wants left and right (paths up to the
+# service's name), left_title, right_title, headline, services.
 set terminal svg size 1000,820 font "sans-serif,14" background "white"
 array colours[4] = [ "#0072b2", "#d55e00", "#009e73", "#cc79a7" ]
 n = words(services)
@@ -24,7 +24,7 @@ do for [i=1:2] {
 	set lmargin at screen edge(i); set rmargin at screen edge(i) + 0.425
 	set xtics format ""
 	set xlabel ""
-	set title (i == 1 ? "parties-paper" : "adaptive") font ",15" offset 0,-0.5
+	set title (i == 1 ? left_title : right_title) font ",15" offset 0,-0.5
 	set tmargin at screen 0.885; set bmargin at screen 0.74
 	unset ylabel
 	unset key
@@ -37,7 +37,7 @@ do for [i=1:2] {
 	unset key; unset title
 	set format y "%g"
 	set tmargin at screen 0.71; set bmargin at screen 0.49
-	if (i == 1) { set ylabel "p99 ÷ target" }
+	if (i == 1) { set ylabel "latency ÷ target" }
 	set yrange [0.1:100]
 	set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb "#333333" dt 2 front
 	plot for [s=1:n] file(i, s) using 1:($3 < 0.1 ? 0.1 : $3 > 100 ? 100 : $3) with lines lw 1 lc rgb colours[s]
