@@ -220,10 +220,11 @@ static int narrow_ancestors(struct cpusets *c, struct undo *u, struct outcome *r
 }
 
 /* cpuset.cpus may read back right and still not be what tasks get (offline CPUs, a parent, a partition). */
-static int check_effective(const struct cpusets *c, struct outcome *ret)
+static int check_effective(struct cpusets *c, struct outcome *ret)
 {
 	for (uint32_t i = 0; i < c->nr; i++) {
 		const struct cpuset_set *s = &c->sets[i];
+		struct cpulist cpus;
 		char want[KNOB_TEXT_SIZE], have[KNOB_TEXT_SIZE];
 
 		if (!s->is_group || s->effective.fd < 0 || cpulist_empty(&s->target))
@@ -231,6 +232,10 @@ static int check_effective(const struct cpusets *c, struct outcome *ret)
 		cpulist_format(&s->target, want, sizeof(want));
 		if (knob_read(&s->effective, have, sizeof(have)) >= 0 && !strcmp(have, want))
 			continue;
+		if (!cpulist_parse(have, &cpus)) {
+			c->missing = s->target;
+			cpulist_andnot(&c->missing, &cpus);
+		}
 		ret->error = -EIO;
 		snprintf(ret->where, sizeof(ret->where), "%.80s: wanted %.20s, in effect is %.20s",
 			 s->effective.path, want, have);
@@ -239,10 +244,26 @@ static int check_effective(const struct cpusets *c, struct outcome *ret)
 	return 0;
 }
 
+/* What was missing before, too. */
+static void deny(struct cpusets *c, const struct cpulist *missed_before)
+{
+	struct cpulist both = c->missing;
+
+	cpulist_and(&both, missed_before);
+	if (!cpulist_empty(&both)) {
+		cpulist_or(&c->denied, &both);
+		c->nr_denied = CPUSET_DENIED_STEPS;
+	} else if (c->nr_denied && !--c->nr_denied) {
+		cpulist_clear(&c->denied);
+	}
+}
+
 int cpusets_apply(struct cpusets *c, struct undo *u, struct outcome *ret)
 {
+	struct cpulist missed_before = c->missing;
 	int err;
 
+	cpulist_clear(&c->missing);
 	aim_ancestors(c);
 	err = widen_ancestors(c, u, ret);
 	if (!err)
@@ -251,7 +272,10 @@ int cpusets_apply(struct cpusets *c, struct undo *u, struct outcome *ret)
 		err = grow_groups(c, u, ret);
 	if (!err)
 		err = narrow_ancestors(c, u, ret);
-	return err ? err : check_effective(c, ret);
+	if (!err)
+		err = check_effective(c, ret);
+	deny(c, &missed_before);
+	return err;
 }
 
 bool cpusets_drifted(struct cpusets *c, int index)

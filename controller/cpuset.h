@@ -12,7 +12,7 @@
 #include "journal.h"
 #include "knob.h"
 
-enum { CPUSET_MAX_SETS = 256 };
+enum { CPUSET_MAX_SETS = 256, CPUSET_DENIED_STEPS = 60 };
 
 struct cpuset_set {
 	struct knob cpus, effective; /* effective.fd is -1 where the kernel has no such file */
@@ -22,7 +22,14 @@ struct cpuset_set {
 	struct cpulist target;       /* wanted; empty: this group is left alone */
 };
 
+/*
+ * CPUs that were in a group's file and not in effect, in two steps in a row, are somebody else's (a partition, a limit that
+ * we do not see): they are denied for CPUSET_DENIED_STEPS steps, to plan without them, and then tried again.
+ */
 struct cpusets {
+	struct cpulist missing; /* in the last step */
+	struct cpulist denied;
+	uint32_t nr_denied;     /* steps that are left */
 	uint32_t nr;
 	struct cpuset_set sets[CPUSET_MAX_SETS]; /* parents before children */
 };

@@ -258,15 +258,12 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 	struct machine *m = machine_new(opts);
 	char ignored[ERROR_SIZE];
 	int err = m ? 0 : -ENOMEM;
-	bool locked = false;
 
 	snprintf(error, error_size, "%s", err ? strerror(-err) : "");
 	if (!err && !m->dry)
 		err = lock_take(&m->lock, m->state_dir, true, error, error_size);
-	if (!err) {
-		locked = !m->dry;
+	if (!err)
 		err = open_locked(m, opts, error, error_size);
-	}
 	if (!err) {
 		*ret = m;
 		return 0;
@@ -274,7 +271,7 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 	if (m) {
 		/* Files first: want of descriptors may be why we fail, and putting back needs some. */
 		close_files(m);
-		if (locked)
+		if (m->lock.fd >= 0)
 			restore_journal(m->root, m->state_dir, ignored, sizeof(ignored));
 		lock_release(&m->lock);
 		free(m);
@@ -427,7 +424,7 @@ static int machine_apply(void *ctx, const struct allocation *want, struct outcom
 	return err;
 }
 
-/* Online, and not kept from the control group that our groups are in. */
+/* Online, and kept neither from the control group that our groups are in nor from them. */
 static int machine_usable(void *ctx, struct cpulist *ret)
 {
 	const struct machine *m = ctx;
@@ -437,6 +434,7 @@ static int machine_usable(void *ctx, struct cpulist *ret)
 
 	if (!err && m->allowed.fd >= 0 && knob_read(&m->allowed, text, sizeof(text)) >= 0 && !cpulist_parse(text, &allowed))
 		cpulist_and(ret, &allowed);
+	cpulist_andnot(ret, &m->sets.denied);
 	return err;
 }
 

@@ -72,6 +72,17 @@ steer 3 'originals cannot be read' '/sys/fs/cgroup/mail/cpu.max read EIO'
 steer 3 'there is no freezer' '*/cgroup.freeze open ENOENT'
 steer 0 'best effort cannot be frozen at first' '*/cgroup.freeze write EIO 3'
 
+echo 'root invalid (Cpu list in cpuset.cpus not exclusive)' >"$tree/sys/fs/cgroup/mail/cpuset.cpus.partition"
+picture >"$scratch/before"
+steer 0 'a partition is invalid'
+says 'event=apply-failed' 0 'a set in it is moved as any other, and partitions are left alone'
+# (A plain file does not take "-cpuset" as the kernel does: the tree is made anew below.)
+echo >"$tree/sys/fs/cgroup/cgroup.subtree_control"
+echo '*/cgroup.subtree_control write EBUSY 1' >"$scratch/rules"
+"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" >"$scratch/out" 2>"$scratch/err"
+tap_is $? 3 'controllers cannot be handed out (EBUSY): exit status'
+says 'holds processes itself.*move them to a group below it' 1 'what is in the way is named, and what to do'
+
 printf '/x write EBUSY\n/x rite EBUSY\n' >"$scratch/rules"
 "$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" >"$scratch/out" 2>"$scratch/err"
 tap_is "$? $(cat "$scratch/err")" "2 parties: $scratch/rules:2: the operation is none of open, read, write" \

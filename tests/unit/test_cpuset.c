@@ -228,6 +228,36 @@ static void a_set_that_is_not_in_effect_is_a_failure(void **state)
 	assert_int_equal(apply(), 0);
 }
 
+static const char *denied(void)
+{
+	static char text[KNOB_TEXT_SIZE];
+
+	cpulist_format(&sets->denied, text, sizeof(text));
+	return text;
+}
+
+static void cpus_that_stay_out_of_effect_are_not_planned_with_for_a_while(void **state)
+{
+	int a;
+
+	(void)state;
+	put_group("a", "0-3\n");
+	tree_put(mount_dir, "0-3\n", "a/cpuset.cpus.effective");
+	a = add("a");
+	aim(a, "2-4");
+	assert_int_equal(apply(), -EIO); /* 4 may just have gone offline */
+	assert_string_equal(denied(), "");
+	assert_int_equal(apply(), -EIO);
+	assert_string_equal(denied(), "4");
+	aim(a, "2-3");
+	tree_put(mount_dir, "2-3\n", "a/cpuset.cpus.effective");
+	for (int i = 1; i < CPUSET_DENIED_STEPS; i++)
+		assert_int_equal(apply(), 0);
+	assert_string_equal(denied(), "4");
+	assert_int_equal(apply(), 0);
+	assert_string_equal(denied(), "");
+}
+
 static void groups_outside_of_the_mount_are_refused(void **state)
 {
 	(void)state;
@@ -312,6 +342,7 @@ int main(void)
 		TREE_TEST(shared_ancestors_serve_all_their_groups),
 		TREE_TEST(a_move_that_fails_in_the_middle_is_taken_back_whole),
 		TREE_TEST(a_set_that_is_not_in_effect_is_a_failure),
+		TREE_TEST(cpus_that_stay_out_of_effect_are_not_planned_with_for_a_while),
 		TREE_TEST(groups_outside_of_the_mount_are_refused),
 		TREE_TEST(a_new_group_gets_what_its_parent_has),
 		TREE_TEST(random_moves_are_legal_at_every_moment),
