@@ -80,7 +80,7 @@ pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|exp|log|sqrt|abort|
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo accuracy check check-all check-cases cost figures fit plant-check sim purity clean help install tests fuzzers
+.PHONY: all deps demo accuracy check check-all check-cases check-faults check-vm cost figures fit plant-check sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -90,6 +90,9 @@ help:
 	@echo 'demo           the main job on real services: load ramp, controller, figure (as root)'
 	@echo 'check          build and pass every test          check-all   the same with the full numbers'
 	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
+	@echo 'check-faults   what goes wrong on real machines: how it is injected, what is expected, what is seen, as a table'
+	@echo '               (VM=1: in the virtual machine, too; FAULT=word: only those)'
+	@echo 'check-vm       the tests on an emulated server with P-states, and without a cpuset, and locked down'
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'fit            the simulated queue beside real servers: fitted at some loads, predicted at others (as root)'
@@ -101,7 +104,7 @@ help:
 ifeq ($(shell command -v $(CC) >/dev/null && command -v $(CLANG) >/dev/null && command -v $(BPFTOOL) >/dev/null && \
 	$(PKGCONF) --exists $(LIBS_EBEE) $(LIBS_PARTIES) grpc cmocka && test -e /usr/include/libcgroup.h -a -e /usr/include/cpufreq.h && \
 	echo yes),)
-ifeq ($(filter deps help clean demo accuracy check check-all figures fit plant-check sim,$(MAKECMDGOALS)),)
+ifeq ($(filter deps help clean demo accuracy check check-all check-faults check-vm figures fit plant-check sim,$(MAKECMDGOALS)),)
 $(error the build needs: $(or $(call missing,$(PACKAGES_BUILD)),$(PACKAGES_BUILD)). As root, `make deps` installs it on Debian)
 endif
 endif
@@ -228,6 +231,16 @@ check check-all:
 	$(call ensure,$(PACKAGES))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) WERROR=1 all tests
 	$(Q)BUILD=$(BUILD) tests/run $(if $(filter check-all,$@),--all)
+
+check-faults:
+	$(call ensure,$(PACKAGES))
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
+	$(Q)BUILD=$(BUILD) tests/faults/check $(if $(VM),--vm) $(FAULT)
+
+check-vm:
+	$(call ensure,$(PACKAGES))
+	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
+	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests lockdown no-cpuset
 
 demo:
 	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))

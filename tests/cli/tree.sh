@@ -29,13 +29,15 @@ picture() {
 }
 picture >"$scratch/before"
 
+# A run that is to fail has the time that it takes on a busy machine.
 # steer STATUS NAME RULE...: a run with these faults ends so, and the tree is as before; where the faults keep the run from
 # putting back, after a restore without them.
 steer() {
-	local want=$1 name=$2
+	local want=$1 name=$2 for=500ms
 	shift 2
+	[ "$want" = 0 ] || for=10s
 	printf '%s\n' "$@" >"$scratch/rules"
-	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for 500ms \
+	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for $for \
 		--record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
 	tap_is $? "$want" "$name: exit status"
 	[ "$want" != 1 ] || tap_try "$name: restore does what the run could not" "$parties" --root "$tree" restore
@@ -45,6 +47,12 @@ steer() {
 }
 says() {
 	tap_is "$(grep -c -- "$1" "$scratch/err")" "$2" "$3"
+}
+# A step that does not touch the file works in between.
+comes_back() {
+	grep 'event=apply' "$scratch/err" | awk -v what="event=apply-failed.*$1" 'NR % 2 ? $0 !~ what : !/^event=apply-back$/ { bad = 1 }
+		END { exit bad || NR < 2 || NR % 2 }'
+	tap_ok $? "$2"
 }
 moves() {
 	sed -n '/violated_windows_pct/s/.*"moves":\([0-9]*\).*/\1/p' "$scratch/record"
@@ -58,15 +66,15 @@ free=$(moves)
 tap_ok $? "the controller moves things ($free times)"
 
 steer 0 'a set is refused (ENOSPC) for a while' '/sys/fs/cgroup/mail/cpuset.cpus write ENOSPC 6 2'
-says 'event=apply-failed.*No space left' 1 'it is told once'
-says 'event=apply-back' 1 'and planned again until it works'
+comes_back 'No space left' 'it is told, and planned again until it works'
 steer 1 'a set is refused (EACCES) for ever' '/sys/fs/cgroup/mail/cpuset.cpus write EACCES 0 2'
-says 'event=apply-failed.*Permission denied' 1 'it is told once, and the run ends'
+grep -q 'event=apply-failed.*Permission denied' "$scratch/err"
+tap_ok $? 'it is told, and the run ends'
 steer 0 'a quota is busy now and then' '*/cpu.max write EBUSY 1 3' '*/cpu.max write EBUSY 1 6'
 steer 4 'quotas are taken and do nothing' '*/cpu.max write ignored'
 says 'wrote "[^"]*", reads "max 100000"' 1 'what is written is read back'
 steer 0 'reading fails for a moment' '*/cpuset.cpus read EIO 3 40'
-says 'event=apply-back' 1 'the next intervals work'
+comes_back 'Input/output error' 'the next intervals work'
 steer 4 'a set may only be read' '/sys/fs/cgroup/search/cpuset.cpus open EPERM 1'
 steer 3 'originals cannot be read' '/sys/fs/cgroup/mail/cpu.max read EIO'
 steer 3 'there is no freezer' '*/cgroup.freeze open ENOENT'
