@@ -125,6 +125,28 @@ int cpuset_read_effective(const char *dir, struct cpulist *ret)
 	return err < 0 ? err : cpulist_parse(text, ret);
 }
 
+int cpuset_check_allowed(const char *dir, const struct cpulist *cpus, char *error, size_t error_size)
+{
+	struct cpulist missing = *cpus, allowed;
+	char text[64];
+	int err = cpuset_read_effective(dir, &allowed);
+
+	if (err == -ENOENT)
+		return 0; /* the root of version 2 may not say */
+	if (err) {
+		snprintf(error, error_size, "cannot read which CPUs this control group may use: %s", strerror(-err));
+		return err;
+	}
+	cpulist_andnot(&missing, &allowed);
+	if (cpulist_empty(&missing))
+		return 0;
+	if (cpulist_format(&missing, text, sizeof(text)) < 0)
+		snprintf(text, sizeof(text), "some");
+	snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or give it all CPUs",
+		 text);
+	return -ENOTSUP;
+}
+
 static int write_set(struct cpuset_set *s, const struct cpulist *cpus, struct undo *u, struct outcome *ret)
 {
 	char text[KNOB_TEXT_SIZE];

@@ -45,6 +45,8 @@ int cpuset_fill(const char *dir, const char *parent_dir);
 int cpuset_open_effective(struct knob *k, const char *dir);
 /* What it says. */
 int cpuset_read_effective(const char *dir, struct cpulist *ret);
+/* 0, or -ENOTSUP when group `dir` may not use all of `cpus`: `error` names those it may not. */
+int cpuset_check_allowed(const char *dir, const struct cpulist *cpus, char *error, size_t error_size);
 /* Makes every set say its target.  On failure *ret tells why and the caller rolls `u` back. */
 int cpusets_apply(struct cpusets *c, struct undo *u, struct outcome *ret);
 /* Once: somebody else changed this set since the last step. */

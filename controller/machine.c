@@ -54,8 +54,7 @@ static void all_cpus(const struct topology *topo, struct cpulist *ret)
 /* The cpuset controller is the one thing that nothing stands in for. */
 static int find_cpuset(struct machine *m, char *error, size_t error_size)
 {
-	struct cpulist cpus, allowed;
-	char text[64];
+	struct cpulist cpus;
 	int err = cgroup_read_mounts(m->root, &m->mounts);
 
 	if (err && err != -ENOENT) {
@@ -64,24 +63,11 @@ static int find_cpuset(struct machine *m, char *error, size_t error_size)
 	}
 	if (!has_kind(m, CGROUP_CPUSET)) {
 		snprintf(error, error_size, "no cpuset controller here: mount it (mount -t cgroup -o cpuset none DIR, "
-			 "or cgroup2), or use --mode observe");
+			 "or cgroup2), or use --mode observe; `parties doctor` says more");
 		return -ENOTSUP;
 	}
-	err = cpuset_read_effective(m->mounts.kinds[CGROUP_CPUSET].dir, &allowed);
-	if (err == -ENOENT)
-		return 0; /* the root of version 2 may not say */
 	all_cpus(&m->topology, &cpus);
-	cpulist_andnot(&cpus, &allowed);
-	if (!err && cpulist_empty(&cpus))
-		return 0;
-	if (!err && cpulist_format(&cpus, text, sizeof(text)) < 0)
-		snprintf(text, sizeof(text), "some");
-	if (err)
-		snprintf(error, error_size, "cannot read which CPUs this control group may use: %s", strerror(-err));
-	else
-		snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or "
-			 "give it all CPUs", text);
-	return err ? err : -ENOTSUP;
+	return cpuset_check_allowed(m->mounts.kinds[CGROUP_CPUSET].dir, &cpus, error, error_size);
 }
 
 /* libcpupower sees only the sysfs of "/", so a tree has no frequency. */
@@ -373,20 +359,16 @@ static int apply_bandwidth(struct machine *m, const struct allocation *want, str
 	return err;
 }
 
-static int apply_all(struct machine *m, const struct allocation *want, struct outcome *ret)
+static int apply_all(struct machine *m, const struct allocation *want, const struct cpulist *online, struct outcome *ret)
 {
-	struct cpulist online;
-	int err = read_online(m, &online);
+	int err = aim(m, want, online, ret);
 
-	if (err)
-		return refuse(ret, err, m->online.path, "");
-	err = aim(m, want, &online, ret);
 	if (!err)
 		err = freeze_batches(m, true, ret);
 	if (!err)
 		err = cpusets_apply(&m->sets, &m->undo, ret);
 	if (!err && m->ladder.kind == SPEED_FREQ && !drift_is_left(&m->speed_drift, m->step))
-		err = apply_frequency(m, want, &online, ret);
+		err = apply_frequency(m, want, online, ret);
 	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
 		err = apply_bandwidth(m, want, ret);
 	if (!err)
@@ -402,6 +384,30 @@ static void look_for_drift(struct machine *m, struct outcome *ret)
 		drift_note(&m->speed_drift, m->step, "CPUs", "their speed", ret->note, sizeof(ret->note));
 }
 
+/* Once more when a CPU came or went meanwhile: that is why it failed. */
+static int apply_step(struct machine *m, const struct allocation *want, struct outcome *ret)
+{
+	struct cpulist online, now;
+	int err = read_online(m, &online);
+
+	if (err)
+		return refuse(ret, err, m->online.path, "");
+	m->step++;
+	for (int tries = 0; ; tries++) {
+		*ret = (struct outcome){ 0 };
+		undo_begin(&m->undo);
+		err = apply_all(m, want, &online, ret);
+		look_for_drift(m, ret);
+		if (!err)
+			return 0;
+		undo_rollback(&m->undo);
+		ret->nr_writes = 0;
+		if (tries || read_online(m, &now) || cpulist_equal(&now, &online))
+			return err;
+		online = now;
+	}
+}
+
 static int machine_apply(void *ctx, const struct allocation *want, struct outcome *ret)
 {
 	struct machine *m = ctx;
@@ -410,16 +416,8 @@ static int machine_apply(void *ctx, const struct allocation *want, struct outcom
 
 	if (want->nr_services != m->nr_services || want->nr_cores != m->topology.nr_cores)
 		err = refuse(&outcome, -EINVAL, "the allocation is not of this machine", "");
-	else if (!m->dry) {
-		m->step++;
-		undo_begin(&m->undo);
-		err = apply_all(m, want, &outcome);
-		look_for_drift(m, &outcome);
-		if (err) {
-			undo_rollback(&m->undo);
-			outcome.nr_writes = 0;
-		}
-	}
+	else if (!m->dry)
+		err = apply_step(m, want, &outcome);
 	*ret = outcome;
 	return err;
 }

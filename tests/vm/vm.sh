@@ -7,7 +7,8 @@
 # Boots Debian's kernel in an emulated server (2 L3 domains of 4 cores of 2 threads, P-states, cgroup v2), runs our programs
 # there and prints what they print.  Needs no root and no KVM; installs nothing; the guest has no network but loopback.
 #
-#   vm.sh                  the guest tests of tests/vm/guest, as TAP; when all tests are wanted, guest-all and lockdown, too
+#   vm.sh [BOOT...]        boots, each a script of this folder, as TAP: guest-tests (all of tests/vm/guest) when none is
+#                          named; when all tests are wanted, also guest-all, lockdown and no-cpuset
 #   vm.sh --exec 'ls'      any commands (busybox sh, build's programs in PATH); exits with their status
 #   vm.sh --exec 'ls' 'lockdown=confidentiality'      the same, with words for the kernel's command line
 #
@@ -56,7 +57,7 @@ add_programs() {
 	done
 }
 
-build_initramfs() {
+build_root() {
 	root=$work/root
 	mkdir -p "$root"/{bin,dev,proc,sys,etc,usr/bin,usr/sbin,modules,lib64}
 	cp /bin/busybox "$root/bin/busybox"
@@ -69,24 +70,53 @@ build_initramfs() {
 	add_programs parties/bin/tests "$BUILD"/tests/*
 	add_programs usr/bin "$(command -v memcached)" /usr/bin/setpriv
 	cp -r tests experiments "$root/parties/"
-	printf '%s\n' "$1" >"$root/parties/run"
-	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs"
+	"$here/pstates" $nr_cpus >"$work/pstates.asl" && iasl -p "$work/pstates" "$work/pstates.asl" >"$work/iasl.log"
 }
 
-# Runs /parties/run in the guest with its output on stdout, $1 added to the kernel's command line.  Returns its status, 124
-# after $limit seconds, 125 when the guest never came to its end.  The emulator shows SMT only to a kernel that believes in
-# the other vendor; with a thread per CPU it may run stale code for ever after the guest's kernel patched a hot function
-# (seen when programs attach under load).
-boot() {
-	"$here/pstates" $nr_cpus >"$work/pstates.asl" && iasl -p "$work/pstates" "$work/pstates.asl" >"$work/iasl.log" || return
+# start NAME COMMANDS [KERNEL-WORDS]: a guest that runs COMMANDS, in the background, with their output in $work/NAME/output.
+# The emulator shows SMT only to a kernel that believes in the other vendor; with a thread per CPU it may run stale code for
+# ever after the guest's kernel patched a hot function (seen when programs attach under load).
+declare -A boots=()
+start() {
+	local dir=$work/$1
+	mkdir "$dir"
+	printf '%s\n' "$2" >"$root/parties/run"
+	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs" || exit 1
 	timeout --foreground "$limit" qemu-system-x86_64 -accel tcg,thread=single -M q35 -cpu EPYC-Milan,vendor=GenuineIntel \
 		-smp $nr_cpus,sockets=2,cores=$((nr_cpus / 4)),threads=2 -m 3G -nodefaults -display none -nic none -no-reboot \
-		-kernel "$cache/vmlinuz" -initrd "$work/initramfs" -acpitable "file=$work/pstates.aml" \
-		-append 'console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable'" ${1:-}" \
-		-serial "file:$work/console" -serial stdio -serial "file:$work/status" </dev/null 2>"$work/qemu.log" &
+		-kernel "$cache/vmlinuz" -initrd "$dir/initramfs" -acpitable "file=$work/pstates.aml" \
+		-append 'console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable'" ${3:-}" \
+		-serial "file:$dir/console" -serial "${output:-file:$dir/output}" -serial "file:$dir/status" </dev/null 2>"$dir/qemu.log" &
 	own $!
-	wait $! || return
-	return "$(tr -cd '0-9' <"$work/status" | grep . || echo 125)"
+	boots[$!]=$1
+}
+
+# Waits for one guest.  Its status is that of its commands, 124 after $limit seconds, 125 when it never came to its end.
+finish() {
+	local number dir said
+	wait -n -p number "${!boots[@]}"
+	said=$?
+	dir=$work/${boots[$number]}
+	disown_pid "$number"
+	unset "boots[$number]"
+	rm -f "$dir/initramfs"
+	[ $said -ne 0 ] || said=$(tr -cd '0-9' <"$dir/status" | grep . || echo 125)
+	[ "$said" -eq 0 ] || status=$said
+	[ -s "$dir/status" ] || tail -v -n 30 "$dir/qemu.log" "$dir/console" | sed 's/^/# /' >&2
+}
+
+# Two at a time: each takes one CPU of ours.
+boot() {
+	local words=
+	case $1 in
+	lockdown) words=lockdown=confidentiality ;;
+	no-cpuset) words=cgroup_disable=cpuset ;;
+	esac
+	[ ${#boots[@]} -lt 2 ] || finish
+	case $1 in
+	guest-*) start "$1" "sh tests/vm/$1" ;;
+	*) start "$1" "echo '# begin $1'; sh tests/vm/$1; echo \"# end $1 \$?\"" $words ;;
+	esac
 }
 
 # Turns the guest's "# begin NAME", TAP, "# end NAME STATUS" into one TAP stream.
@@ -119,15 +149,19 @@ merge() {
 		}'
 }
 
-mode=tests
-if [ "${1:-}" = --exec ] && [ $# -ge 2 ] && [ $# -le 3 ]; then
-	mode=exec
-elif [ $# -gt 0 ]; then
-	echo "usage: vm.sh [--exec COMMANDS [KERNEL-WORDS]]" >&2
+usage() {
+	echo 'usage: vm.sh [BOOT...] | vm.sh --exec COMMANDS [KERNEL-WORDS]' >&2
 	exit 2
+}
+mode=tests output=
+if [ "${1:-}" = --exec ]; then
+	[ $# -ge 2 ] && [ $# -le 3 ] || usage
+	mode=exec output=stdio
 fi
+for name; do
+	[ $mode = exec ] || case $name in guest-tests | guest-all | lockdown | no-cpuset) ;; *) usage ;; esac
+done
 
-limit=300
 for tool in qemu-system-x86_64 iasl busybox cpio apt-get; do
 	command -v $tool >/dev/null || unable "$tool is not installed"
 done
@@ -135,21 +169,15 @@ mkdir -p "$cache"
 work=$(mktemp -d "$PWD/$cache/run.XXXXXX") || exit 1
 at_exit "rm -rf '$work'"
 fetch_kernel
-build_initramfs "${2:-sh tests/vm/guest-tests}"
+build_root || exit 1
+limit=400 status=0
 if [ $mode = exec ]; then
-	boot "${3:-}"
+	start exec "$2" "${3:-}"
+	finish
 else
-	boot >"$work/output"
-	status=$?
-	if [ -n "${TEST_ALL:-}" ]; then
-		limit=400
-		build_initramfs 'sh tests/vm/guest-all'
-		boot >>"$work/output" || status=$?
-		build_initramfs 'echo "# begin lockdown"; sh tests/vm/lockdown; echo "# end lockdown $?"'
-		boot lockdown=confidentiality >>"$work/output" || status=$?
-	fi
-	merge <"$work/output" && [ $status -eq 0 ]
+	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all lockdown no-cpuset}
+	for name; do boot "$name"; done
+	while [ ${#boots[@]} -gt 0 ]; do finish; done
+	for name; do cat "$work/$name/output"; done | merge || exit 1
 fi
-status=$?
-[ $status -eq 0 ] || [ -s "$work/status" ] || tail -v -n 30 "$work/qemu.log" "$work/console" | sed 's/^/# /' >&2
-exit $status
+exit "$status"

@@ -47,7 +47,7 @@ while kill -0 $run 2>/dev/null && [ $looks -lt 20 ]; do
 	cpus=$(cat /sys/fs/cgroup/parties/truth/cpuset.cpus.effective 2>/dev/null)
 	first=${cpus%%[-,]*}
 	lines=$(grep -c . "$scratch/record")
-	[ "$lines" -lt 2 ] || echo "$lines $cpus" \
+	[ "$lines" -lt 2 ] || [ -z "$cpus" ] || echo "$lines $cpus" \
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_setspeed")" \
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_cur_freq")"
 	kill -CONT $run
