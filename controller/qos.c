@@ -44,6 +44,7 @@ void qos_judge_window(const struct sample *s, uint64_t target_ns, bool lost, str
 	ret->latency_ns = s->steer_ns;
 	ret->nr_arrived = s->nr_arrived;
 	ret->nr_completed = s->nr_completed;
+	ret->nr_late = s->nr_late;
 	ret->nr_in_flight = s->nr_in_flight;
 	ret->nr_over_target = s->nr_over_target;
 	ret->oldest_ns = s->oldest_ns;

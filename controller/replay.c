@@ -177,6 +177,7 @@ static const char *take_sample(struct replay *r, uint32_t i, const json_t *objec
 	} fields[] = {
 		{ "arrivals", offsetof(struct sample, nr_arrived) },
 		{ "completed", offsetof(struct sample, nr_completed) },
+		{ "late", offsetof(struct sample, nr_late) },
 		{ "in_flight", offsetof(struct sample, nr_in_flight) },
 		{ "over_target", offsetof(struct sample, nr_over_target) },
 		{ "listen_drops", offsetof(struct sample, nr_listen_drops) },

@@ -34,6 +34,7 @@ void view_update(struct policy_view *view, const struct config *config, const st
 		struct policy_service *s = &view->services[i];
 
 		qos_judge_window(&samples[i], config->services[i].target_ns, lost, s);
+		s->late_permille = 1000 - config->services[i].percentile_permille;
 		s->have.cores = allocation_count(allocation, (int)i);
 		s->have.ways = allocation->ways[i];
 		s->have.speed = allocation->speed[i];

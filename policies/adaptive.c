@@ -18,6 +18,7 @@
 #include "demand.h"
 #include "shares.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SURE_COUNT = 1000, SOME_COUNT = 200 };
@@ -58,6 +59,8 @@ struct adaptive_service {
 	struct policy_share last;     /* decided before the last window */
 	uint64_t changed_ns;          /* when that was */
 	uint32_t nr_bad;              /* windows over the target in a row */
+	bool settled;                 /* what the last window shows is the share's doing */
+	double too_many, late_squares; /* requests late since then above those that may be; sum of their squares by window */
 	uint64_t spare_since_ns;
 	bool has_spare;
 	double missed;                /* latency in targets while violated, else 0 */
@@ -140,6 +143,22 @@ static struct option choose(const struct adaptive_service *mine, const struct po
 	return best.holds ? best : best_effort_option(mine, view, s, most, high);
 }
 
+static void count_late(struct adaptive_service *mine, const struct policy_service *s)
+{
+	double late = (double)s->nr_late;
+
+	if (!mine->settled)
+		mine->too_many = mine->late_squares = 0;
+	mine->too_many += late - (double)s->nr_completed * s->late_permille / 1000;
+	mine->late_squares += late * late;
+}
+
+/* Few windows may hold all that are late, since what queues is late together; that there were so many may be chance. */
+static bool is_often_late(const struct adaptive_service *mine)
+{
+	return mine->too_many > sqrt(mine->late_squares + 1);
+}
+
 /* One late request of a few makes a bad percentile, so that the fewer there are the more often it must be seen. */
 static bool is_violated(struct adaptive_service *mine, const struct policy_service *s)
 {
@@ -150,7 +169,7 @@ static bool is_violated(struct adaptive_service *mine, const struct policy_servi
 	if (s->nr_completed >= SOME_COUNT && s->latency_ns > 2 * s->target_ns)
 		must = 1;
 	mine->nr_bad = bad ? mine->nr_bad + 1 : 0;
-	return mine->nr_bad >= must;
+	return mine->nr_bad >= must || is_often_late(mine);
 }
 
 static struct option keep(const struct adaptive_service *mine, const struct policy_view *view,
@@ -212,9 +231,12 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 		return best;
 	if (!violated)
 		return enough ? here : best;
-	if (!enough && best.share.cores > now->cores)
-		return best;
-	return step_up(mine, view, s, now);
+	if (enough && mine->settled) {
+		demand_correct(&mine->demand, s, (double)s->target_ns);
+		mine->too_many = mine->late_squares = 0;
+		best = choose(mine, view, s, s->max.cores);
+	}
+	return best.share.cores > now->cores || best.share.speed > now->speed ? best : step_up(mine, view, s, now);
 }
 
 /* The predicted latency in targets, whatever is queued now; more where it has to give, so that nothing swings. */
@@ -254,7 +276,7 @@ static struct loss without_core(const struct adaptive *a, const struct policy_vi
 	}
 	l.less = choose(&a->services[i], view, s, wanted->share.cores - 1);
 	l.missed = l.less.cost - wanted->cost;
-	if (!l.less.holds) {
+	if (!l.less.holds || a->services[i].missed > 0) {
 		l.less = *wanted;
 		l.less.share.cores--;
 		speed_range(view, s, &low, &l.less.share.speed);
@@ -407,6 +429,8 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 		mine->last = s->have;
 		settled = !view->options[SETTLE] || began_ns - mine->changed_ns >= settle_ns;
 		demand_observe(&mine->demand, s, view->window_ns, settled);
+		mine->settled = settled && !mine->demand.began_queued;
+		count_late(mine, s);
 		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
 		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
 	}

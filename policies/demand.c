@@ -17,6 +17,7 @@ static const double first_tail = 0.55, first_wait = -1.4, var_first_tail = 1, va
 static const double least_wait = -2, drift = 0.0005; /* of both, in a window */
 /* What chance does to the logarithm of a percentile: its variance is of_one / (requests + count) + of_any. */
 static const double chance_of_one = 9, chance_count = 8, chance_of_any = 0.01;
+static const double mistake_ns = 300e9; /* in which it is forgotten */
 static const double euler = 0.577, merge_ns = 10e9, surprise_fades = 0.98, sure = 4;
 
 static double larger(double a, double b)
@@ -31,25 +32,36 @@ static double smaller(double a, double b)
 
 void demand_init(struct demand *d, bool two_queues)
 {
-	*d = (struct demand){ .two_queues = two_queues };
+	*d = (struct demand){ .two_queues = two_queues, .bunching = 1 };
 	for (int kind = 0; kind < DEMAND_NR_KINDS; kind++)
 		d->queues[kind] = (struct demand_queue){ .tail = first_tail, .wait = first_wait,
 							 .var_tail = var_first_tail, .var_wait = var_first_wait };
+}
+
+/* Two windows that know nothing of each other differ by the root of their sum. */
+static void observe_bunching(struct demand *d, double nr)
+{
+	double change = nr - d->nr_before, sum = nr + d->nr_before;
+
+	if (sum > 0)
+		d->bunching += (smaller(change * change / sum, 4 * d->bunching) - d->bunching) / 10;
+	d->bunching = larger(d->bunching, 1);
+	d->nr_before = nr;
 }
 
 /* A rate that chance does not explain is a new rate; otherwise it is averaged. */
 static void observe_rate(struct demand *d, const struct policy_service *s, double window_s)
 {
 	double rate = (double)s->nr_arrived / window_s;
-	double chance = sqrt(larger(d->rate, rate) / window_s), change = rate - d->rate;
-	double memory_s = smaller(larger(least_memory_s, RATE_COUNT / d->rate), d->age_ns / 1e9);
+	double chance = sqrt(d->bunching * larger(d->rate, rate) / window_s), change = rate - d->rate;
+	double memory_s = smaller(larger(least_memory_s, RATE_COUNT * d->bunching / d->rate), d->age_ns / 1e9);
 
 	if (fabs(change) > sigmas_of_change * chance)
 		d->rate = rate;
 	else
 		d->rate += change * window_s / (window_s + memory_s);
-	chance = sqrt(d->rate / (window_s + memory_s));
-	change = rate - d->rate - sqrt(d->rate / window_s); /* what a ramp may have added */
+	chance = sqrt(d->bunching * d->rate / (window_s + memory_s));
+	change = rate - d->rate - sqrt(d->bunching * d->rate / window_s); /* what a ramp may have added */
 	d->busy_rate = d->rate + smaller(larger(change, 0), chance) + sigmas_of_chance * chance;
 }
 
@@ -136,7 +148,7 @@ static void add_window(struct demand *d, const struct policy_service *s, uint64_
 					    : (double)s->cpu_ns / ((double)window_ns * s->have.cores);
 	}
 	/* Full cores, and a queue from before, say how long that was, not how requests wait. */
-	if (utilisation >= full || d->nr_left > s->have.cores + d->rate * (double)s->target_ns / 1e9)
+	if (utilisation >= full || d->began_queued)
 		return;
 	sum->nr_usual += n;
 	sum->costs = larger(sum->costs, costs);
@@ -172,8 +184,11 @@ void demand_observe(struct demand *d, const struct policy_service *s, uint64_t w
 
 	if (s->signal == POLICY_LOST || !window_ns)
 		return;
+	observe_bunching(d, (double)s->nr_arrived);
+	d->mistake.latency_ns *= exp(-(double)window_ns / mistake_ns);
 	observe_rate(d, s, (double)window_ns / 1e9);
 	observe_backlog(d, s);
+	d->began_queued = d->nr_left > s->have.cores + d->rate * (double)s->target_ns / 1e9;
 	d->age_ns += (double)window_ns;
 	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
 		return;
@@ -250,9 +265,26 @@ static double latency_at(const struct demand *d, double shared, double cost_ns, 
 	return cost_ns * costs;
 }
 
+/* How many times more than predicted the percentile was where that was wrong most. */
+static double correction(const struct demand *d)
+{
+	const struct demand_mistake *m = &d->mistake;
+	double predicted = latency_at(d, trust_in_shared(d), demand_cost_ns(d, m->speed), m->rate, m->cores);
+
+	return m->latency_ns > predicted && predicted > 0 ? m->latency_ns / predicted : 1;
+}
+
+void demand_correct(struct demand *d, const struct policy_service *s, double latency_ns)
+{
+	struct demand_mistake now = { d->rate, latency_ns, s->have.cores, s->have.speed };
+
+	if (latency_ns > demand_latency_ns(d, d->rate, s->have.cores, s->have.speed))
+		d->mistake = now;
+}
+
 double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed)
 {
-	return latency_at(d, trust_in_shared(d), demand_cost_ns(d, speed), rate, cores);
+	return correction(d) * latency_at(d, trust_in_shared(d), demand_cost_ns(d, speed), rate, cores);
 }
 
 uint32_t demand_least_cores(const struct demand *d, uint32_t speed)
@@ -263,11 +295,12 @@ uint32_t demand_least_cores(const struct demand *d, uint32_t speed)
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max)
 {
 	double cost_ns = demand_cost_ns(d, speed), rate = demand_rush(d), shared = trust_in_shared(d);
+	double most_ns = latency_ns / correction(d);
 	uint32_t cores = demand_least_cores(d, speed);
 
 	if (cores < min)
 		cores = min;
-	while (cores <= max && latency_at(d, shared, cost_ns, rate, cores) > latency_ns)
+	while (cores <= max && latency_at(d, shared, cost_ns, rate, cores) > most_ns)
 		cores++;
 	return cores <= max ? cores : max + 1;
 }

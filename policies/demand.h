@@ -38,6 +38,12 @@ struct demand_sum {
 	double costs, waits[DEMAND_NR_KINDS]; /* their percentile; w, summed over them */
 };
 
+/* Where the percentile was not below latency_ns, whatever is predicted; it fades.  latency_ns 0: nowhere. */
+struct demand_mistake {
+	double rate, latency_ns;
+	uint32_t cores, speed;
+};
+
 struct demand {
 	bool two_queues;
 	bool known;        /* a request was seen, so that the rest means something */
@@ -49,6 +55,10 @@ struct demand {
 	struct demand_queue queues[DEMAND_NR_KINDS];
 	struct demand_sum sum;
 	double age_ns, nr_left; /* in flight at the end of the last window */
+	bool began_queued; /* more waited when the last window began than waits usually */
+	double bunching;   /* of arrivals: how many times more they vary than those that know nothing of each other */
+	double nr_before;  /* arrivals in the window before */
+	struct demand_mistake mistake;
 	double slowness[DEMAND_MAX_SPEEDS]; /* cost at a speed relative to the first; 0: never been there */
 	double nr_timed[DEMAND_MAX_SPEEDS]; /* requests that rests on */
 };
@@ -60,6 +70,8 @@ void demand_init(struct demand *d, bool two_queues);
  * unless requests are so few that nothing else ever would be.
  */
 void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled);
+/* The percentile is not below that with what the service has now, though it was predicted to be. */
+void demand_correct(struct demand *d, const struct policy_service *s, double latency_ns);
 /* CPU time per request. */
 double demand_cost_ns(const struct demand *d, uint32_t speed);
 /* Cores' worth of work that comes, the backlog not counted. */

@@ -40,12 +40,14 @@ struct policy_share {
 /* One service as one window shows it. */
 struct policy_service {
 	uint64_t target_ns;      /* > 0 */
+	uint32_t late_permille;  /* how many requests may be over it: 10 where the target is of the 99th percentile */
 	uint64_t latency_ns;     /* steering percentile of this window; means something when nr_completed or
 				  * nr_listen_drops is above 0 */
 	uint64_t nr_arrived;     /* requests that arrived in the window */
 	uint64_t nr_completed;   /* requests that latency_ns rests on */
+	uint64_t nr_late;        /* of those, over the target */
 	uint64_t nr_in_flight;   /* at the end of the window */
-	uint64_t nr_over_target; /* of those, already older than the target */
+	uint64_t nr_over_target; /* of those in flight, already older than the target */
 	uint64_t oldest_ns;      /* age of the oldest request in flight */
 	uint64_t cpu_ns;         /* CPU time the service used in the window */
 	uint64_t nr_listen_drops;

@@ -185,20 +185,48 @@ static void a_mix_that_cannot_fit_is_reported_within_five_seconds_and_the_last_g
 	bench_end(&b);
 }
 
-static void a_violation_the_model_does_not_expect_gets_a_core_and_full_speed(void **state)
+static double share_of(const struct bench *b, uint32_t i)
+{
+	return b->view.services[i].have.cores + 0.1 * b->view.services[i].have.speed;
+}
+
+static void a_share_that_was_not_enough_though_predicted_to_be_is_not_tried_again_soon(void **state)
 {
 	struct bench b = two_services(true);
-	uint32_t before;
+	double before;
 
 	(void)state;
 	RUN(&b, 20, quiet, quiet);
-	before = b.view.services[0].have.cores;
+	before = share_of(&b, 0);
 	see(&b, 0, quiet);
 	see(&b, 1, quiet);
 	b.view.services[0].latency_ns = 2 * TARGET_NS + 1;
 	decide(&b);
-	assert_true(b.view.services[0].have.cores > before);
-	assert_speed(&b, 0, 5);
+	assert_true(share_of(&b, 0) > before);
+	RUN(&b, 40, quiet, quiet);
+	assert_true(share_of(&b, 0) > before);
+	bench_end(&b);
+}
+
+static void requests_late_too_often_count_though_most_windows_look_good(void **state)
+{
+	struct bench b = two_services(true);
+	double before;
+
+	(void)state;
+	RUN(&b, 20, quiet, quiet);
+	before = share_of(&b, 0);
+	for (uint32_t i = 0; i < 20; i++) {
+		see(&b, 0, quiet);
+		see(&b, 1, quiet);
+		for (uint32_t j = 0; j < 2; j++) {
+			b.view.services[j].late_permille = 10;
+			b.view.services[j].nr_late = i % 4 ? 0 : j ? 4 : 40;
+		}
+		decide(&b);
+	}
+	assert_true(share_of(&b, 0) > before);
+	assert_true(share_of(&b, 1) <= before);
 	bench_end(&b);
 }
 
@@ -368,7 +396,8 @@ int main(void)
 		cmocka_unit_test(a_quota_is_never_lowered),
 		cmocka_unit_test(where_cores_run_out_speed_makes_up_for_them),
 		cmocka_unit_test(a_mix_that_cannot_fit_is_reported_within_five_seconds_and_the_last_goes_short_without_a_swing),
-		cmocka_unit_test(a_violation_the_model_does_not_expect_gets_a_core_and_full_speed),
+		cmocka_unit_test(a_share_that_was_not_enough_though_predicted_to_be_is_not_tried_again_soon),
+		cmocka_unit_test(requests_late_too_often_count_though_most_windows_look_good),
 		cmocka_unit_test(a_single_late_request_of_a_few_moves_nothing),
 		cmocka_unit_test(a_lost_signal_takes_nothing_away),
 		cmocka_unit_test(a_stalled_service_grows_but_only_by_what_nobody_wants),
