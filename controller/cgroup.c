@@ -123,6 +123,10 @@ static const char *match_line(const struct cgroup_mount *mount, char *line)
 {
 	char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
+	if (mount->version == CGROUP_RESCTRL) {
+		line[strcspn(line, "\n")] = '\0';
+		return !strncmp(line, "res:/", 5) ? line + 4 : NULL;
+	}
 	if (!path)
 		return NULL;
 	*path++ = '\0';
@@ -146,13 +150,16 @@ static int path_to_dir(const struct cgroup_mount *mount, const char *path, char 
 
 int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t tid, char *ret_dir, size_t size)
 {
+	bool resctrl = mount->version == CGROUP_RESCTRL;
 	char path[KNOB_PATH_SIZE], *line = NULL;
 	size_t line_size = 0;
 	int err = -ESRCH;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/proc/%d/cgroup", root, (int)tid);
+	snprintf(path, sizeof(path), "%s/proc/%d/%s", root, (int)tid, resctrl ? "cpu_resctrl_groups" : "cgroup");
 	file = fopen(path, "re");
+	if (!file && errno == ENOENT && resctrl) /* kernels before 5.6 do not say; at the top is who was not moved */
+		return path_to_dir(mount, "/", ret_dir, size);
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (err == -ESRCH && getline(&line, &line_size, file) > 0) {

@@ -18,8 +18,11 @@ enum cgroup_kind { CGROUP_CPUSET, CGROUP_CPU, CGROUP_CPUACCT, CGROUP_FREEZER, CG
 /* All groups of ours are <mount>/CGROUP_OWN/<name>. */
 #define CGROUP_OWN "parties"
 
+/* resctrl's groups are no control groups, but tasks are in them in the same way (one thread at a time, as in version 1). */
+enum { CGROUP_RESCTRL = 3 };
+
 struct cgroup_mount {
-	int version;               /* 1 or 2; 0: not there */
+	int version;               /* 1, 2 or CGROUP_RESCTRL; 0: not there */
 	char name[16];             /* of the controller, as /proc/<pid>/cgroup has it */
 	char dir[KNOB_PATH_SIZE];  /* mount point, `root` included */
 	char top[KNOB_PATH_SIZE];  /* the group that the mount point shows, "/" unless a container sees only a part */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "limits.h"
 #include "policy.h"
 
 enum { CONFIG_MAX_BATCHES = 16, CONFIG_NAME_SIZE = 32, CONFIG_PATH_SIZE = 256 };
@@ -23,6 +24,9 @@ struct match {
 };
 
 enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
+
+/* Who divides the last-level cache.  Its masks need hardware (resctrl.h), so it is asked for. */
+enum config_cache { CONFIG_CACHE_NO, CONFIG_CACHE_AUTO, CONFIG_CACHE_RESCTRL };
 
 /* Where latency comes from; the last two have both, and steer on the kernel's or on the clients'. */
 enum config_feedback { CONFIG_FEEDBACK_BPF, CONFIG_FEEDBACK_CLIENT, CONFIG_FEEDBACK_BOTH, CONFIG_FEEDBACK_CLIENT_FIRST };
@@ -55,6 +59,7 @@ struct config_service {
 struct config_batch {
 	char name[CONFIG_NAME_SIZE];
 	struct match match;
+	struct limits limits;
 	int line;
 };
 
@@ -65,6 +70,7 @@ struct config {
 	uint64_t interval_ns;
 	enum config_feedback feedback;
 	enum config_speed speed;
+	enum config_cache cache;
 	enum config_culprits culprits;
 	uint32_t reserved_cpus;
 	uint64_t seed;

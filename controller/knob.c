@@ -18,7 +18,7 @@ static bool same_text(const char *have, const char *want)
 	return strcmp(have, want) == 0;
 }
 
-const struct knob_kind knob_plain = { knob_write, same_text };
+const struct knob_kind knob_plain = { .write = knob_write, .same = same_text };
 
 static int open_file(struct knob *k, int flags)
 {
@@ -111,6 +111,11 @@ int knob_write(const struct knob *k, const char *text)
 	return done == len ? 0 : -EIO;
 }
 
+static int read_as(const struct knob *k, char *text, size_t size)
+{
+	return k->kind->read ? k->kind->read(k, text, size) : knob_read(k, text, size);
+}
+
 static int write_as(const struct knob_kind *kind, const struct knob *k, const char *text)
 {
 	int fault = inject_fault(INJECT_WRITE, k->path);
@@ -138,7 +143,7 @@ static uint64_t hash_of(const char *text)
 int knob_change(struct undo *u, struct knob *k, const char *want, struct outcome *ret)
 {
 	char now[KNOB_TEXT_SIZE];
-	int err = knob_read(k, now, sizeof(now));
+	int err = read_as(k, now, sizeof(now));
 
 	if (err < 0)
 		return failed(k, err, "before writing", want, ret);
@@ -153,7 +158,7 @@ int knob_change(struct undo *u, struct knob *k, const char *want, struct outcome
 	err = write_as(k->kind, k, want);
 	if (err)
 		return failed(k, err, "writing", want, ret);
-	err = knob_read(k, now, sizeof(now));
+	err = read_as(k, now, sizeof(now));
 	if (err < 0)
 		return failed(k, err, "reading back", want, ret);
 	if (!k->kind->same(now, want)) {
@@ -180,9 +185,9 @@ int undo_rollback(struct undo *u)
 		char now[KNOB_TEXT_SIZE];
 		int err = 0;
 
-		if (knob_read(w->knob, now, sizeof(now)) < 0 || !w->knob->kind->same(now, w->before))
+		if (read_as(w->knob, now, sizeof(now)) < 0 || !w->knob->kind->same(now, w->before))
 			err = write_as(w->knob->kind, w->knob, w->before);
-		w->knob->ours = knob_read(w->knob, now, sizeof(now)) < 0 ? 0 : hash_of(now);
+		w->knob->ours = read_as(w->knob, now, sizeof(now)) < 0 ? 0 : hash_of(now);
 		if (err && !first_err)
 			first_err = err;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * params.c - the table of configuration keys, and how each type is read and written.  Pure.
+ * params.c - how each type of configuration key is read and written.  Pure.
  * It sees one value at a time: sections, line numbers and checks across keys are config.c's.
  */
 #include "params.h"
@@ -16,55 +16,6 @@
 #define MS(n) ((n) * 1000000ULL)
 #define SEC(n) ((n) * 1000000000ULL)
 enum { PID_LIMIT = 4194304, PORT_LIMIT = 65535 };
-
-const struct param params[PARAM_COUNT] = {
-	{ PARAM_CONTROLLER, "policy", PARAM_POLICY, offsetof(struct config, policy), 0, 0, "parties-paper", "name",
-	  "The algorithm that decides." },
-	{ PARAM_CONTROLLER, "interval", PARAM_DURATION, offsetof(struct config, interval_ns), MS(10), SEC(10), "500ms",
-	  "duration", "Length of a window: how often latency is judged and an action may follow." },
-	{ PARAM_CONTROLLER, "feedback", PARAM_CHOICE, offsetof(struct config, feedback), 0, 0, "bpf",
-	  "bpf | client | both | client-first",
-	  "Where latency comes from: the kernel, by BPF programs; or the clients, by what they report.\n"
-	  "With both the kernel steers and what the clients report is recorded beside it.\n"
-	  "With client-first it is the other way round: the clients steer, and the kernel is recorded beside them." },
-	{ PARAM_CONTROLLER, "speed", PARAM_CHOICE, offsetof(struct config, speed), 0, 0, "auto",
-	  "auto | cpufreq | bandwidth | none",
-	  "What stands for speed: CPU frequency, CPU bandwidth (a quota), or nothing.\n"
-	  "With auto it is frequency where the machine lets us set it, otherwise bandwidth." },
-	{ PARAM_CONTROLLER, "culprits", PARAM_CHOICE, offsetof(struct config, culprits), 0, 0, "auto",
-	  "auto | always | never",
-	  "When to find out which programs run while a service waits for a CPU.\n"
-	  "It costs a little on every switch of the machine, so with auto it is while the slack of some service is small." },
-	{ PARAM_CONTROLLER, "reserved", PARAM_U32, offsetof(struct config, reserved_cpus), 0, CPULIST_MAX_CPUS - 1, "0",
-	  "number", "CPUs left to interrupts and housekeeping, lowest numbers first, as whole cores." },
-	{ PARAM_CONTROLLER, "seed", PARAM_U64, offsetof(struct config, seed), 0, UINT64_MAX, "1", "number",
-	  "Start of the random generator: the same seed and the same windows give the same decisions." },
-	{ PARAM_CONTROLLER, "infeasible_hook", PARAM_PROGRAM, offsetof(struct config, infeasible_hook), 0, 0, "",
-	  "path", "Program to start when the targets cannot be met together for a minute.\n"
-	  "Empty for none." },
-	{ PARAM_SERVICE, "match", PARAM_MATCH, offsetof(struct config_service, match), 0, 0, NULL,
-	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME",
-	  "The service's processes; their descendants belong to it." },
-	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
-	  "The tail latency to keep, with a percentile from p50 to p99.9." },
-	{ PARAM_SERVICE, "client", PARAM_PATH, offsetof(struct config_service, client), 0, 0, "", "path",
-	  "The file that the service's clients append reports to, where feedback is not bpf alone." },
-	{ PARAM_SERVICE, "lifecycle", PARAM_CHOICE, offsetof(struct config_service, lifecycle), 0, 0, "exchange",
-	  "exchange | connection | grpc | http2 | read-send | auto | ebee",
-	  "When a request is over: with its answer, however many share a connection, or with its connection.\n"
-	  "The second is for clients that make one connection per request, over HTTP/2 or TLS too.\n"
-	  "The third is for servers built on gRPC's C++ core: probes in the library tell calls apart.\n"
-	  "The fourth is for HTTP/2 without TLS, gRPC included, whatever serves it: streams are told apart by their frames.\n"
-	  "With read-send it is over with the first send after a read on the same descriptor: for comparison.\n"
-	  "With auto it is exchange, http2 or grpc, by what the connections carry, looked at again all the time.\n"
-	  "With ebee it is connection, read-send or grpc, chosen as the eBeeMetrics study does: for comparison." },
-	{ PARAM_SERVICE, "cores", PARAM_CORES, 0, 1, TOPOLOGY_MAX_CORES, "1..", "N | MIN..MAX | MIN..",
-	  "Fewest and most physical cores the service may own.\n"
-	  "One number fixes them; without a maximum all there are may be its." },
-	{ PARAM_BATCH, "match", PARAM_MATCH, offsetof(struct config_batch, match), 0, 0, NULL,
-	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME",
-	  "Processes of best-effort work, which gets the cores no service needs." },
-};
 
 static const char *const section_names[PARAM_NR_SECTIONS] = { "controller", "policy", "service", "batch" };
 static const char *const match_names[] = { "pid", "port", "cgroup", "unit", "exe" };
@@ -374,6 +325,12 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 		return parse_target(param, text, field, reason);
 	case PARAM_CORES:
 		return parse_cores(param, text, field, reason);
+	case PARAM_MEMORY:
+		return limits_parse_memory(text, field, reason);
+	case PARAM_IO:
+		return limits_parse_io(text, field, reason);
+	case PARAM_BANDWIDTH:
+		return limits_parse_bandwidth(text, field, reason);
 	}
 	return -EINVAL;
 }
@@ -439,6 +396,15 @@ void param_format(const struct param *param, const void *object, char *buf, size
 		break;
 	case PARAM_CORES:
 		format_cores(field, buf, size);
+		break;
+	case PARAM_MEMORY:
+		limits_format_memory(field, buf, size);
+		break;
+	case PARAM_IO:
+		snprintf(buf, size, "%s", ((const struct limits *)field)->io_max);
+		break;
+	case PARAM_BANDWIDTH:
+		limits_format_bandwidth(field, buf, size);
 		break;
 	}
 }

@@ -22,6 +22,9 @@ enum param_type {
 	PARAM_MATCH,    /* struct match */
 	PARAM_TARGET,   /* the whole struct config_service: percentile_permille and target_ns within bounds */
 	PARAM_CORES,    /* the whole struct config_service: cores_min, cores_max within bounds */
+	PARAM_MEMORY,   /* the whole struct limits: memory_high_bytes; limits.h reads these three */
+	PARAM_IO,       /* likewise: io_max */
+	PARAM_BANDWIDTH, /* likewise: bandwidth_percent or bandwidth_gbps */
 };
 
 struct param {
@@ -35,7 +38,7 @@ struct param {
 	const char *help;     /* mdoc text, one sentence per line */
 };
 
-enum { PARAM_COUNT = 14 };
+enum { PARAM_COUNT = 18 };
 extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };

@@ -67,6 +67,11 @@ struct speed_ladder {
 	uint32_t value[SPEED_MAX_STEPS]; /* ascending */
 };
 
+/* Ways of a cache that policies divide; nobody may have fewer than the floor.  nr 0: the cache is not divided. */
+struct cache_ways {
+	uint32_t nr, floor;
+};
+
 struct outcome {
 	int error;          /* 0, or negative errno of the first write that failed; the whole step was rolled back */
 	uint32_t nr_writes; /* writes that changed something */

@@ -160,7 +160,7 @@ static bool is_ours(const struct cgroup_mount *mount, const char *dir)
 {
 	char ours[KNOB_PATH_SIZE + 16];
 
-	snprintf(ours, sizeof(ours), "%s/" CGROUP_OWN "/", mount->dir);
+	snprintf(ours, sizeof(ours), "%s/" CGROUP_OWN "%c", mount->dir, mount->version == CGROUP_RESCTRL ? '-' : '/');
 	return !strncmp(dir, ours, strlen(ours));
 }
 
@@ -265,6 +265,7 @@ int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char
 {
 	struct move m = { .root = root, .dir = dir, .mount = mount, .j = j };
 	int err = 0, moved = 0, quiet = 0;
+	const struct ids *movable;
 
 	for (int i = 0; !err && quiet < 2; i++) {
 		int before = moved;
@@ -272,8 +273,10 @@ int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char
 		err = i < MAX_LOOKS ? look(&m, pids) : -EAGAIN;
 		if (!err && m.outside.nr)
 			err = journal_sync(j);
-		for (size_t p = 0; !err && p < m.processes.nr; p++)
-			err = move_one(dir, "cgroup.procs", m.processes.ids[p], &moved);
+		movable = mount->version == CGROUP_RESCTRL ? &m.outside : &m.processes;
+		for (size_t p = 0; !err && p < movable->nr; p++)
+			err = move_one(dir, mount->version == CGROUP_RESCTRL ? "tasks" : "cgroup.procs", movable->ids[p],
+				       &moved);
 		quiet = moved == before ? quiet + 1 : 0;
 	}
 	free(m.members.ids);
@@ -334,6 +337,22 @@ static int move_processes(struct move_out *m, int *moved)
 	return err;
 }
 
+/* resctrl knows no processes.  With its group gone a thread is at the top, where most come from. */
+static int move_from_resctrl(struct move_out *m, const struct ids *threads, int *moved)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < threads->nr; i++) {
+		const char *origin = find_origin(m, threads->ids[i]);
+
+		if (origin && strcmp(origin, m->home))
+			err = move_one(origin, "tasks", threads->ids[i], moved);
+		if (err == -ENOENT)
+			err = 0;
+	}
+	return err;
+}
+
 /*
  * Then threads that had been apart from their process, which only version 1 allows.  A group that is gone is no
  * failure.
@@ -361,13 +380,19 @@ int tasks_move_out(const char *root, const char *dir, const char *home, const st
 	struct move_out m = { .root = root, .dir = dir, .home = home, .entries = entries, .nr_entries = nr_entries };
 	struct ids threads = { 0 };
 	int moved = 0, err = read_members(dir, "tasks", &threads);
+	char path[KNOB_PATH_SIZE + 16];
 
-	if (err == -ENOENT) /* version 2, or no such group */
-		err = 0;
-	if (!err)
-		err = move_processes(&m, &moved);
-	if (!err)
-		err = move_threads(&m, &threads, &moved);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	if (!err && access(path, F_OK)) {
+		err = move_from_resctrl(&m, &threads, &moved);
+	} else {
+		if (err == -ENOENT) /* version 2, or no such group */
+			err = 0;
+		if (!err)
+			err = move_processes(&m, &moved);
+		if (!err)
+			err = move_threads(&m, &threads, &moved);
+	}
 	free(threads.ids);
 	return err ? err : moved;
 }
