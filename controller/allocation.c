@@ -189,6 +189,8 @@ int allocation_plan(const struct allocation *cur, const struct topology *topo, c
 		next.speed[i] = d->shares[i].speed;
 		next.ways[i] = d->shares[i].ways;
 	}
+	next.be_ways = d->be_ways;
+	next.idle_ways = d->idle_ways;
 	p.missing[ALLOCATION_BE + OFFSET] = (int32_t)d->be_cores;
 	p.missing[ALLOCATION_IDLE + OFFSET] = (int32_t)d->idle_cores;
 	for (uint32_t i = 0; i < next.nr_cores; i++)

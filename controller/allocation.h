@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * allocation.h - who owns which physical core, and at what speed each service runs.  Pure.
+ * allocation.h - who owns which physical core and how many ways of the cache, and at what speed each service runs.  Pure.
  *
  * Policies count in units; this file turns counts into core ids.  Sticky: a core changes owner only when a count
  * changes; a service that gets a core back gets the one it gave last (PARTIES decision 3: an undone downsize returns
@@ -21,7 +21,7 @@ struct allocation {
 	uint64_t changed[TOPOLOGY_MAX_CORES]; /* sequence number of that change */
 	uint64_t sequence;
 	uint32_t speed[POLICY_MAX_SERVICES];  /* ladder step of each service */
-	uint32_t ways[POLICY_MAX_SERVICES];
+	uint32_t ways[POLICY_MAX_SERVICES], be_ways, idle_ways;
 };
 
 /* Everything idle, except the `reserved` lowest CPUs' cores, which never move. */

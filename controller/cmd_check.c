@@ -36,7 +36,8 @@ static int parse_options(const char **file, int argc, char **argv)
 static void print_machine(const struct config *config, const struct topology *topology)
 {
 	struct machine_opts opts = {
-		.root = root_dir(), .topology = topology, .speed = config->speed, .dry = true, .force = true,
+		.root = root_dir(), .topology = topology, .speed = config->speed, .cache = config->cache,
+		.dry = true, .force = true,
 	};
 	struct machine *machine;
 	char error[512];

@@ -61,7 +61,8 @@ static bool same_share(const struct replay *r, const json_t *service, uint32_t i
 	const struct allocation *a = &r->tick.allocation;
 
 	return !cores || (json_integer_value(cores) == allocation_count(a, (int)i) &&
-			  json_integer_value(speed) == a->speed[i]);
+			  json_integer_value(speed) == a->speed[i] &&
+			  json_integer_value(json_object_get(service, "ways")) == (r->tick.ways.nr ? a->ways[i] : 0));
 }
 
 static bool same_want(const struct replay *r, const json_t *action, uint32_t i)
@@ -70,7 +71,8 @@ static bool same_want(const struct replay *r, const json_t *action, uint32_t i)
 	const struct policy_share *share = &r->tick.report.decision.shares[i];
 
 	return json_integer_value(json_array_get(json_object_get(want, "cores"), i)) == share->cores &&
-	       json_integer_value(json_array_get(json_object_get(want, "speed"), i)) == share->speed;
+	       json_integer_value(json_array_get(json_object_get(want, "speed"), i)) == share->speed &&
+	       json_integer_value(json_array_get(json_object_get(want, "ways"), i)) == (r->tick.ways.nr ? share->ways : 0);
 }
 
 /* The first service that fares otherwise; without one, whom the recorded or the new action is about. */

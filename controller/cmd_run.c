@@ -150,7 +150,8 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	struct machine_group groups[ROSTER_MAX_GROUPS];
 	const struct config *config = &run->config;
 	struct machine_opts opts = {
-		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .dry = run->mode == RUN_DRY,
+		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .cache = config->cache,
+		.dry = run->mode == RUN_DRY,
 		.force = run->force,
 		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
 		.batches = groups + config->nr_services,
@@ -166,6 +167,7 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 			.cgroup = match->kind == MATCH_CGROUP ? match->text : NULL,
 			.target_ns = batch ? 0 : config->services[i].target_ns,
 			.pids = &run->roster.pids[g],
+			.limits = batch ? &config->batches[i].limits : NULL,
 		};
 	}
 	return machine_open(&run->machine, &opts, error, error_size);
@@ -206,6 +208,7 @@ static int open_ports(struct run *run)
 		if (err)
 			return fail(EXIT_UNABLE, "%s", error);
 		run->ladder = *machine_ladder(run->machine);
+		run->tick.ways = machine_ways(run->machine);
 		run->roster.machine = run->machine;
 	}
 	err = roster_hand_over(&run->roster);
@@ -279,6 +282,7 @@ static int start_tick(struct run *run)
 {
 	run->tick = (struct tick){
 		.config = &run->config, .topology = &run->topology, .ladder = &run->ladder,
+		.ways = run->tick.ways,
 		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
 		.steer = run->mode != RUN_OBSERVE,
 	};

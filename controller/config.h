@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "limits.h"
+#include "be_limits.h"
 #include "policy.h"
 
 enum { CONFIG_MAX_BATCHES = 16, CONFIG_NAME_SIZE = 32, CONFIG_PATH_SIZE = 256 };

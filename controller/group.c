@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "limit_files.h"
 #include "tasks.h"
 
 /* Processes may be born while the top of a container is being emptied. */
@@ -84,6 +85,7 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 	g->has_bandwidth = bandwidth && !is_batch;
 	g->target_ns = what->target_ns;
 	g->pids = *what->pids;
+	g->limits = what->limits;
 	if (!g->name[0] || g->name[0] == '.' || strpbrk(g->name, "/\t\n")) {
 		snprintf(error, error_size, "\"%s\" cannot be the name of a control group", g->name);
 		return -EINVAL;
@@ -103,6 +105,9 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 			err = plan_place(g, root, kind, what->cgroup, mounts);
 	if (err)
 		snprintf(error, error_size, "%s: the path of its control group is too long", g->name);
+	else
+		err = limit_files_check(g->limits, is_v2(g, CGROUP_FREEZER) ? g->places[CGROUP_FREEZER].mount->dir : NULL,
+					error, error_size);
 	return err;
 }
 
@@ -187,11 +192,12 @@ static int enable_in(const struct cgroup_mount *mount, const char *root, const c
 static int enable_controllers(const struct group *g, const struct group_place *place, const char *root,
 			      struct journal *j, char *error, size_t error_size)
 {
-	const char *wanted = !is_v2(g, CGROUP_CPU) ? "cpuset" : !is_v2(g, CGROUP_CPUSET) ? "cpu" : "cpuset cpu";
-	char dir[KNOB_PATH_SIZE], missing[64] = "";
+	char dir[KNOB_PATH_SIZE], missing[64] = "", wanted[64];
 	size_t at = strlen(place->mount->dir);
 	int err = 0;
 
+	snprintf(wanted, sizeof(wanted), "%s%s%s", is_v2(g, CGROUP_CPUSET) ? "cpuset" : "",
+		 is_v2(g, CGROUP_CPU) ? " cpu" : "", limit_files_controllers(g->limits));
 	while (!err && place->dir[at] == '/') {
 		snprintf(dir, sizeof(dir), "%.*s", (int)at, place->dir);
 		err = cgroup_missing_controllers(dir, wanted, missing, sizeof(missing));
@@ -236,7 +242,7 @@ static int make_place(struct group *g, enum cgroup_kind kind, const char *root, 
 		err = make_dir(place->mount, CGROUP_OWN, j);
 	if (!err && place->own && fill)
 		err = cpuset_fill(parent, place->mount->dir);
-	if (!err && place->mount->version == 2 && kind <= CGROUP_CPU) {
+	if (!err && place->mount->version == 2 && (kind <= CGROUP_CPU || *limit_files_controllers(g->limits))) {
 		err = enable_controllers(g, place, root, j, error, error_size);
 		if (err)
 			return err;
@@ -322,6 +328,10 @@ int group_enter(struct group *g, const char *root, struct cpusets *sets, struct 
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
 		if (is_first(g, kind))
 			err = make_place(g, kind, root, j, error, error_size);
+	if (err)
+		return err;
+	if (is_v2(g, CGROUP_FREEZER))
+		err = limit_files_set(g->limits, g->places[CGROUP_FREEZER].dir, j, error, error_size);
 	if (err)
 		return err;
 	err = open_knobs(g, sets, j);

@@ -27,6 +27,7 @@ struct group {
 	bool left_alone; /* at the last step: it is gone, or somebody else insists on its values */
 	struct drift drift;
 	uint64_t target_ns;
+	const struct limits *limits; /* batches; NULL: none.  Whoever planned keeps them */
 	int set; /* in the cpusets */
 	struct group_place places[CGROUP_NR_KINDS];
 	struct match_pids pids;

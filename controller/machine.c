@@ -17,18 +17,20 @@
 #include "group.h"
 #include "lock.h"
 #include "managers.h"
+#include "resctrl.h"
 #include "restore.h"
 
 enum { MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES, ERROR_SIZE = 256 };
 
 struct machine {
-	char root[KNOB_PATH_SIZE], state_dir[KNOB_PATH_SIZE], describe[160];
+	char root[KNOB_PATH_SIZE], state_dir[KNOB_PATH_SIZE], describe[200];
 	bool dry;
 	struct topology topology;
 	struct lock lock;
 	struct journal *journal;
 	struct cgroup_mounts mounts;
 	struct cpusets sets;
+	struct resctrl cache;
 	struct frequency *frequency; /* NULL unless it is what speed means here */
 	struct speed_ladder ladder;
 	struct knob online, allowed; /* CPUs; `allowed` is closed where the kernel does not say */
@@ -127,10 +129,13 @@ static void describe(struct machine *m)
 {
 	static const char *const speeds[] = { "none", "cpufreq", "bandwidth" };
 	uint32_t low_us = UINT32_MAX, high_us = 0;
+	char cache[40] = "";
 	size_t len;
 
-	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d speed=%s",
-			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
+	if (m->cache.ways.nr)
+		snprintf(cache, sizeof(cache), " cache=resctrl ways=%u", m->cache.ways.nr);
+	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s speed=%s",
+			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version, cache,
 			       speeds[m->ladder.kind]);
 	if (m->ladder.kind == SPEED_FREQ)
 		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u",
@@ -160,6 +165,8 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 	}
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
 		err = group_enter(&m->groups[i], m->root, &m->sets, m->journal, error, error_size);
+		if (!err)
+			err = resctrl_enter(&m->cache, i, m->root, &m->groups[i].pids, m->journal, error, error_size);
 		if (err)
 			return err;
 	}
@@ -185,6 +192,8 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 		err = find_speed(m, opts, error, error_size);
 	if (!err)
 		err = plan_groups(m, opts, error, error_size);
+	if (!err)
+		err = resctrl_find(&m->cache, opts, error, error_size);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < m->nr_groups; i++)
@@ -212,6 +221,7 @@ static void close_files(struct machine *m)
 	for (uint32_t i = 0; i < m->nr_groups; i++)
 		group_close(&m->groups[i]);
 	cpusets_close(&m->sets);
+	resctrl_close(&m->cache);
 	frequency_close(m->frequency);
 	knob_close(&m->online);
 	knob_close(&m->allowed);
@@ -268,6 +278,11 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 const struct speed_ladder *machine_ladder(const struct machine *m)
 {
 	return &m->ladder;
+}
+
+struct cache_ways machine_ways(const struct machine *m)
+{
+	return m->cache.ways;
 }
 
 const char *machine_describe(const struct machine *m)
@@ -367,6 +382,8 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 		err = freeze_batches(m, true, ret);
 	if (!err)
 		err = cpusets_apply(&m->sets, &m->undo, ret);
+	if (!err)
+		err = resctrl_apply(&m->cache, want, m->step, &m->undo, ret);
 	if (!err && m->ladder.kind == SPEED_FREQ && !drift_is_left(&m->speed_drift, m->step))
 		err = apply_frequency(m, want, online, ret);
 	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
@@ -380,6 +397,7 @@ static void look_for_drift(struct machine *m, struct outcome *ret)
 {
 	for (uint32_t i = 0; i < m->nr_groups; i++)
 		group_look_for_drift(&m->groups[i], &m->sets, m->step, ret);
+	resctrl_look_for_drift(&m->cache, m->step, ret);
 	if (m->frequency && frequency_drifted(m->frequency))
 		drift_note(&m->speed_drift, m->step, "CPUs", "their speed", ret->note, sizeof(ret->note));
 }
@@ -447,8 +465,12 @@ int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct
 
 	if (i >= m->nr_groups || is_batch != (i >= m->nr_services))
 		return -EINVAL;
-	if (!m->dry)
-		return group_adopt(&m->groups[i], m->root, pids, m->journal);
+	if (!m->dry) {
+		int moved = group_adopt(&m->groups[i], m->root, pids, m->journal);
+		int err = resctrl_adopt(&m->cache, i, m->root, pids, m->journal);
+
+		return moved >= 0 && err < 0 ? err : moved;
+	}
 	m->groups[i].pids = *pids;
 	return 0;
 }

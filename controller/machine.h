@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * machine.h - the actuators behind one door: cpusets (libcgroup), frequency (libcpupower), bandwidth (cpu controller).
+ * machine.h - the actuators behind one door: cpusets (libcgroup), frequency (libcpupower), bandwidth (cpu controller),
+ * ways of the cache (resctrl).
  *
  * Originals go to `state_dir` with fsync before the first write.  machine_close restores them; a run that was killed is
  * restored by machine_restore, which the next start calls first.  Writes only what differs, reads back what it wrote.
@@ -21,6 +22,7 @@ struct machine_group {
 	const char *cgroup;   /* path to adopt, or NULL: make a group of our own and move the processes there */
 	uint64_t target_ns;   /* decides the bandwidth period: clamp(target / 2, 5 ms, 20 ms) */
 	const struct match_pids *pids;
+	const struct limits *limits; /* batches; NULL: none */
 };
 
 struct machine_opts {
@@ -28,6 +30,7 @@ struct machine_opts {
 	const char *state_dir; /* NULL: MACHINE_STATE_DIR below `root` */
 	const struct topology *topology;
 	enum config_speed speed;
+	enum config_cache cache;
 	bool dry;              /* find everything out, write nothing */
 	bool force;            /* set speeds although another program does, too */
 	uint32_t nr_services, nr_batches;
@@ -42,6 +45,7 @@ struct machine;
  */
 int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size);
 const struct speed_ladder *machine_ladder(const struct machine *m);
+struct cache_ways machine_ways(const struct machine *m);
 /* One line of what is used for each knob: "cpuset=v1 speed=bandwidth period=12.5ms". */
 const char *machine_describe(const struct machine *m);
 struct actuator machine_actuator(struct machine *m);

@@ -22,7 +22,7 @@ enum param_type {
 	PARAM_MATCH,    /* struct match */
 	PARAM_TARGET,   /* the whole struct config_service: percentile_permille and target_ns within bounds */
 	PARAM_CORES,    /* the whole struct config_service: cores_min, cores_max within bounds */
-	PARAM_MEMORY,   /* the whole struct limits: memory_high_bytes; limits.h reads these three */
+	PARAM_MEMORY,   /* the whole struct limits: memory_high_bytes; be_limits.h reads these three */
 	PARAM_IO,       /* likewise: io_max */
 	PARAM_BANDWIDTH, /* likewise: bandwidth_percent or bandwidth_gbps */
 };

@@ -114,12 +114,17 @@ static json_t *machine_json(const struct tick *tick, const char *machine)
 {
 	struct utsname uts = { 0 };
 	char cpus[4096] = "";
+	json_t *ret;
 
 	uname(&uts);
 	cpulist_format(&tick->topology->online, cpus, sizeof(cpus));
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "host", uts.nodename, "kernel", uts.release, "cpus",
-			 cpus, "cores", (int)tick->topology->nr_cores, "assignable_cores",
-			 (int)tick->report.view.nr_cores, "knobs", machine, "speed", ladder_json(tick->ladder));
+	ret = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "host", uts.nodename, "kernel", uts.release, "cpus",
+			cpus, "cores", (int)tick->topology->nr_cores, "assignable_cores",
+			(int)tick->report.view.nr_cores, "knobs", machine, "speed", ladder_json(tick->ladder));
+	if (tick->ways.nr)
+		json_object_set_new(ret, "ways", json_pack("{s:i, s:i}", "nr", (int)tick->ways.nr, "floor",
+							   (int)tick->ways.floor));
+	return ret;
 }
 
 /* The configuration in its own format, so that a record can be run again. */
@@ -221,6 +226,8 @@ static void add_share(json_t *object, const struct tick *tick, uint32_t i)
 	cpulist_format(&cpus, ids, sizeof(ids));
 	json_object_set_new(object, "cores", json_integer(allocation_count(a, (int)i)));
 	json_object_set_new(object, "core_ids", json_string(ids));
+	if (tick->ways.nr)
+		json_object_set_new(object, "ways", json_integer(a->ways[i]));
 	if (ladder->kind == SPEED_NONE)
 		return;
 	json_object_set_new(object, "speed", json_integer(a->speed[i]));
@@ -282,14 +289,21 @@ static json_t *subject_json(const struct tick *tick, int32_t service)
 static json_t *want_json(const struct tick *tick)
 {
 	const struct policy_decision *d = &tick->report.decision;
-	json_t *cores = json_array(), *speed = json_array();
+	json_t *cores = json_array(), *speed = json_array(), *ways = json_array(), *ret;
 
 	for (uint32_t i = 0; i < tick->report.view.nr_services; i++) {
 		json_array_append_new(cores, json_integer(d->shares[i].cores));
 		json_array_append_new(speed, json_integer(d->shares[i].speed));
+		json_array_append_new(ways, json_integer(d->shares[i].ways));
 	}
-	return json_pack("{s:o, s:o, s:I, s:I}", "cores", cores, "speed", speed, "be_cores", (json_int_t)d->be_cores,
-			 "idle_cores", (json_int_t)d->idle_cores);
+	ret = json_pack("{s:o, s:o, s:I, s:I}", "cores", cores, "speed", speed, "be_cores", (json_int_t)d->be_cores,
+			"idle_cores", (json_int_t)d->idle_cores);
+	if (tick->ways.nr)
+		json_object_update_new(ret, json_pack("{s:o, s:I, s:I}", "ways", ways, "be_ways", (json_int_t)d->be_ways,
+						      "idle_ways", (json_int_t)d->idle_ways));
+	else
+		json_decref(ways);
+	return ret;
 }
 
 static json_t *action_json(const struct tick *tick)
@@ -340,6 +354,10 @@ int record_tick(struct record *r, const struct tick *tick)
 
 		json_object_set_new(line, "be", json_pack("{s:i}", "cores", (int)be));
 		json_object_set_new(line, "idle_cores", json_integer(idle));
+		if (tick->ways.nr) {
+			json_object_set_new(json_object_get(line, "be"), "ways", json_integer(tick->allocation.be_ways));
+			json_object_set_new(line, "idle_ways", json_integer(tick->allocation.idle_ways));
+		}
 		if (allocation_count(&tick->allocation, ALLOCATION_OFFLINE))
 			json_object_set_new(line, "offline_cores",
 					    json_integer(allocation_count(&tick->allocation, ALLOCATION_OFFLINE)));

@@ -12,6 +12,7 @@
 
 #include "params.h"
 #include "record.h"
+#include "schemata.h"
 #include "tuning.h"
 
 static const char *__attribute__((format(printf, 2, 3))) refuse(struct replay *r, const char *format, ...)
@@ -85,6 +86,19 @@ static const char *take_ladder(struct replay *r, const json_t *object)
 	return NULL;
 }
 
+/* Where the cache was not divided the header says nothing. */
+static const char *take_ways(struct replay *r, const json_t *object)
+{
+	uint64_t nr, floor;
+
+	if (!object)
+		return NULL;
+	if (!take(object, "nr", 1, SCHEMATA_MAX_WAYS, &nr) || !take(object, "floor", 1, nr / r->config.nr_services, &floor))
+		return refuse(r, "the header's ways of the cache make no sense");
+	r->tick.ways = (struct cache_ways){ .nr = (uint32_t)nr, .floor = (uint32_t)floor };
+	return NULL;
+}
+
 /* An option the record does not know is as it was when it did not exist: by default. */
 static const char *take_options(struct replay *r, const json_t *options)
 {
@@ -132,6 +146,8 @@ const char *replay_header(struct replay *r, const json_t *line)
 	r->config.nr_batches = json_array_size(json_object_get(config, "batches")) > 0;
 	r->topology.nr_cores = (uint32_t)nr_cores;
 	r->tick.steer = strcmp(mode, "observe") != 0;
+	if (!why)
+		why = take_ways(r, json_object_get(machine, "ways"));
 	return why ? why : take_ladder(r, json_object_get(machine, "speed"));
 }
 
@@ -165,6 +181,7 @@ const char *replay_start(struct replay *r)
 	r->tick = (struct tick){
 		.config = &r->config, .topology = &r->topology, .ladder = &r->ladder, .sensor = { r, give_samples },
 		.actuator = { r, give_outcome }, .policy = policy_find(r->config.policy), .steer = r->tick.steer,
+		.ways = r->tick.ways,
 	};
 	return tick_init(&r->tick, r->config.nr_batches) ? refuse(r, "%s", strerror(ENOMEM)) : NULL;
 }

@@ -253,56 +253,58 @@ static int find_bandwidth(struct resctrl *r, uint32_t i, const struct limits *li
 	return 0;
 }
 
-static bool wants_bandwidth(const struct resctrl_owner *owner)
+static bool wants_bandwidth(const struct limits *limits)
 {
-	return owner->limits && (owner->limits->bandwidth_percent || owner->limits->bandwidth_gbps);
+	return limits && (limits->bandwidth_percent || limits->bandwidth_gbps);
 }
 
-/* Caps alone, where the cache is not divided. */
-static int find_caps(struct resctrl *r, const char *root, const struct resctrl_owner *owners, char *error, size_t error_size)
+/* They need a class each also where the cache is not divided. */
+static int find_caps(struct resctrl *r, const struct machine_opts *opts, char *error, size_t error_size)
 {
 	uint32_t nr = 0;
 	char why[256];
 	int err = 0;
 
-	for (uint32_t i = 0; i < r->nr_groups && !err; i++) {
-		if (!wants_bandwidth(&owners[i]))
+	for (uint32_t i = 0; i < opts->nr_batches && !err; i++) {
+		if (!wants_bandwidth(opts->batches[i].limits))
 			continue;
 		nr++;
-		err = find_mount(r, root, why, sizeof(why));
+		err = find_mount(r, opts->root, why, sizeof(why));
 		if (!err)
-			err = find_bandwidth(r, i, owners[i].limits, why, sizeof(why));
+			err = find_bandwidth(r, r->nr_services + i, opts->batches[i].limits, why, sizeof(why));
 		if (!err)
 			err = check_classes(r, r->ways.nr ? r->nr_groups : nr, why, sizeof(why));
 		if (err)
-			snprintf(error, error_size, "%s: memory_bandwidth: %s", owners[i].name, why);
+			snprintf(error, error_size, "%s: memory_bandwidth: %s", opts->batches[i].name, why);
 	}
 	return err;
 }
 
-int resctrl_find(struct resctrl *r, const char *root, enum config_cache cache, const struct resctrl_owner *owners,
-		 uint32_t nr_services, uint32_t nr_batches, char *error, size_t error_size)
+int resctrl_find(struct resctrl *r, const struct machine_opts *opts, char *error, size_t error_size)
 {
 	char why[256];
 	int err;
 
 	memset(r, 0, sizeof(*r));
-	r->nr_services = nr_services;
-	r->nr_groups = nr_services + nr_batches;
-	for (uint32_t i = 0; i < r->nr_groups; i++) {
-		r->groups[i].schemata.fd = -1;
-		snprintf(r->groups[i].name, sizeof(r->groups[i].name), "%s", owners[i].name);
-	}
-	if (cache != CONFIG_CACHE_NO && resctrl_check(r, root, nr_services, nr_batches, why, sizeof(why)) &&
-	    cache == CONFIG_CACHE_RESCTRL) {
+	r->nr_services = opts->nr_services;
+	r->nr_groups = opts->nr_services + opts->nr_batches;
+	if (opts->cache != CONFIG_CACHE_NO &&
+	    resctrl_check(r, opts->root, opts->nr_services, opts->nr_batches, why, sizeof(why)) &&
+	    opts->cache == CONFIG_CACHE_RESCTRL) {
 		snprintf(error, error_size, "cache = resctrl: %s", why);
-		return -ENOTSUP;
+		err = -ENOTSUP;
+	} else {
+		err = find_caps(r, opts, error, error_size);
 	}
-	err = find_caps(r, root, owners, error, error_size);
-	for (uint32_t i = 0; i < r->nr_groups && !err; i++)
-		if (r->ways.nr || r->groups[i].bandwidth)
-			snprintf(r->groups[i].dir, sizeof(r->groups[i].dir), "%.440s/" CGROUP_OWN "-%s", r->mount.dir,
-				 r->groups[i].name);
+	for (uint32_t i = 0; i < r->nr_groups; i++) {
+		struct resctrl_group *g = &r->groups[i];
+		const char *name = i < r->nr_services ? opts->services[i].name : opts->batches[i - r->nr_services].name;
+
+		g->schemata.fd = -1;
+		snprintf(g->name, sizeof(g->name), "%s", name);
+		if (r->ways.nr || g->bandwidth)
+			snprintf(g->dir, sizeof(g->dir), "%.440s/" CGROUP_OWN "-%s", r->mount.dir, name);
+	}
 	return err;
 }
 

@@ -13,11 +13,9 @@
 #define PARTIES_RESCTRL_H
 
 #include "cgroup.h"
-#include "config.h"
 #include "drift.h"
 #include "journal.h"
-#include "match.h"
-#include "ports.h"
+#include "machine.h"
 
 enum { RESCTRL_MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES };
 
@@ -38,18 +36,11 @@ struct resctrl {
 	struct resctrl_group groups[RESCTRL_MAX_GROUPS];
 };
 
-/* One of the owners. */
-struct resctrl_owner {
-	const char *name;
-	const struct limits *limits; /* batches */
-};
-
 /*
  * Finds out whether the cache can be divided among services and batches, and touches nothing.  With CONFIG_CACHE_AUTO, when
  * it cannot, it is not.  -ENOTSUP, told in `error` with what to do: it cannot and must, or a batch's cap cannot be set.
  */
-int resctrl_find(struct resctrl *r, const char *root, enum config_cache cache, const struct resctrl_owner *owners,
-		 uint32_t nr_services, uint32_t nr_batches, char *error, size_t error_size);
+int resctrl_find(struct resctrl *r, const struct machine_opts *opts, char *error, size_t error_size);
 /* Why the cache cannot be divided among so many owners: "reason; remedy" in `why`, and -ENOTSUP; 0: it can. */
 int resctrl_check(struct resctrl *r, const char *root, uint32_t nr_services, uint32_t nr_batches, char *why, size_t size);
 /* Makes owner i's group and moves its processes in, all journalled.  Told in `error`. */

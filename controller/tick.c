@@ -20,7 +20,8 @@ int tick_init(struct tick *tick, uint32_t nr_batches)
 		return -ENOMEM;
 	rng_seed(&tick->rng, tick->config->seed);
 	allocation_init(&tick->allocation, tick->topology, tick->config->nr_services, tick->config->reserved_cpus);
-	view_init(&tick->report.view, tick->config, &tick->allocation, tick->ladder, nr_batches > 0);
+	view_init(&tick->report.view, tick->config, &tick->allocation, tick->ladder, &tick->ways,
+		  nr_batches > 0);
 	/* The configuration's are those of the policy it names. */
 	if (!strcmp(tick->policy->name, tick->config->policy))
 		memcpy(tick->report.view.options, tick->config->options, sizeof(tick->config->options));

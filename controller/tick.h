@@ -31,6 +31,7 @@ struct tick {
 	const struct config *config;
 	const struct topology *topology;
 	const struct speed_ladder *ladder;
+	struct cache_ways ways; /* none where the cache is not divided */
 	struct sensor sensor;
 	struct actuator actuator;
 	const struct policy_ops *policy;

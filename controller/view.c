@@ -6,11 +6,12 @@
 #include "qos.h"
 
 void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
-	       const struct speed_ladder *ladder, bool has_be)
+	       const struct speed_ladder *ladder, const struct cache_ways *ways, bool has_be)
 {
 	*view = (struct policy_view){
 		.nr_services = config->nr_services,
 		.nr_cores = allocation_nr_assignable(allocation),
+		.nr_ways = ways->nr,
 		.nr_speeds = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps,
 		.nominal_speed = ladder->kind == SPEED_NONE ? 0 : ladder->nominal,
 		.speed_is_quota = ladder->kind == SPEED_BANDWIDTH,
@@ -22,6 +23,8 @@ void view_init(struct policy_view *view, const struct config *config, const stru
 
 		s->min.cores = c->cores_min;
 		s->max.cores = c->cores_max > 0 && c->cores_max < view->nr_cores ? c->cores_max : view->nr_cores;
+		s->min.ways = ways->nr ? ways->floor : 0;
+		s->max.ways = ways->nr;
 		s->max.speed = view->nr_speeds > 0 ? view->nr_speeds - 1 : 0;
 	}
 }
@@ -42,4 +45,6 @@ void view_update(struct policy_view *view, const struct config *config, const st
 	view->nr_cores = allocation_nr_assignable(allocation);
 	view->be_cores = allocation_count(allocation, ALLOCATION_BE);
 	view->idle_cores = allocation_count(allocation, ALLOCATION_IDLE);
+	view->be_ways = allocation->be_ways;
+	view->idle_ways = allocation->idle_ways;
 }

@@ -8,9 +8,9 @@
 #include "config.h"
 #include "ports.h"
 
-/* What does not change during a run: limits, ladder, who takes part. */
+/* What does not change during a run: limits, ladder, ways of the cache, who takes part. */
 void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
-	       const struct speed_ladder *ladder, bool has_be);
+	       const struct speed_ladder *ladder, const struct cache_ways *ways, bool has_be);
 /* What does: the window and the units in force.  `lost`: no sample may be believed. */
 void view_update(struct policy_view *view, const struct config *config, const struct allocation *allocation,
 		 const struct sample *samples, uint64_t window_ns, bool lost);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * limits.h - what best-effort work may use beside cores and cache, fixed for the whole run: as values and as text.  Pure.
+ * be_limits.h - what best-effort work may use beside cores and cache, fixed for the whole run: as values and as text.  Pure.
  * Writing them is limit_files.h's and, for memory bandwidth, resctrl.h's.
  */
-#ifndef PARTIES_LIMITS_H
-#define PARTIES_LIMITS_H
+#ifndef PARTIES_BE_LIMITS_H
+#define PARTIES_BE_LIMITS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * limits.c - pure: limits of best-effort work as text.  It knows no file and no machine.
+ * be_limits.c - pure: limits of best-effort work as text.  It knows no file and no machine.
  */
-#include "limits.h"
+#include "be_limits.h"
 
 #include <errno.h>
 #include <inttypes.h>
