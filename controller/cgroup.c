@@ -15,6 +15,7 @@
 #include "cgroup.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <libcgroup.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,25 @@ int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t t
 	}
 	free(line);
 	fclose(file);
+	return err;
+}
+
+int cgroup_find(const struct cgroup_mount *mount, const char *path, char *ret_dir, size_t size)
+{
+	char dir[KNOB_PATH_SIZE];
+	struct stat st;
+	glob_t found;
+	int err = -ENOENT;
+
+	if (snprintf(dir, sizeof(dir), "%s%s", mount->dir, path) >= (int)sizeof(dir))
+		return -ENOENT;
+	if (!stat(dir, &st) && S_ISDIR(st.st_mode))
+		return snprintf(ret_dir, size, "%s", dir) < (int)size ? 0 : -ENOENT;
+	if (!glob(dir, GLOB_NOESCAPE | GLOB_ONLYDIR, NULL, &found)) {
+		if (found.gl_pathc == 1 && snprintf(ret_dir, size, "%s", found.gl_pathv[0]) < (int)size)
+			err = 0;
+		globfree(&found);
+	}
 	return err;
 }
 

@@ -40,6 +40,11 @@ struct cgroup_mounts {
 int cgroup_read_mounts(const char *root, struct cgroup_mounts *ret);
 /* The directory of the group that task `tid` is in.  -ESRCH: the task is gone. */
 int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t tid, char *ret_dir, size_t size);
+/*
+ * The directory of the group `path` names, which begins with "/": a path below the mount point, or a pattern (* ? [], as
+ * glob(3) has them) that one group alone matches.  -ENOENT: there is none, or more than one.
+ */
+int cgroup_find(const struct cgroup_mount *mount, const char *path, char *ret_dir, size_t size);
 /* Makes <mount>/<name>; one that exists is fine.  The caller has journalled it. */
 int cgroup_make(const struct cgroup_mount *mount, const char *name);
 /*

@@ -251,7 +251,7 @@ static int error_key(struct parser *p, const char *key)
 	char known[PARAM_REASON_SIZE / 2] = "";
 	int length = 0;
 
-	for (int i = 0; i < PARAM_COUNT; i++) {
+	for (int i = 0; i < PARAM_COUNT && length < (int)sizeof(known); i++) {
 		if (params[i].section != p->section)
 			continue;
 		nearest_offer(&nearest, params[i].key);

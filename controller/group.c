@@ -55,8 +55,7 @@ static int plan_place(struct group *g, const char *root, enum cgroup_kind kind, 
 
 	memcpy(name, g->name, sizeof(name));
 	place->mount = mount;
-	if (adopt && snprintf(place->dir, size, "%s%s", mount->dir, adopt) < (int)size &&
-	    can_adopt(place->dir, mount->version))
+	if (adopt && !cgroup_find(mount, adopt, place->dir, size) && can_adopt(place->dir, mount->version))
 		return 0;
 	if (mount->version == 2 && !tasks_find_group(root, mount, &g->pids, place->dir, size))
 		return 0;

@@ -129,14 +129,11 @@ static void describe(struct machine *m)
 {
 	static const char *const speeds[] = { "none", "cpufreq", "bandwidth" };
 	uint32_t low_us = UINT32_MAX, high_us = 0;
-	char cache[40] = "";
 	size_t len;
 
-	if (m->cache.ways.nr)
-		snprintf(cache, sizeof(cache), " cache=resctrl ways=%u", m->cache.ways.nr);
 	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s speed=%s",
-			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version, cache,
-			       speeds[m->ladder.kind]);
+			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
+			       m->cache.ways.nr ? " cache=resctrl" : "", speeds[m->ladder.kind]);
 	if (m->ladder.kind == SPEED_FREQ)
 		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u",
 			 frequency_method(m->frequency), m->ladder.nr_steps);

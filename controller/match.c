@@ -6,6 +6,7 @@
 #include "match.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -112,14 +113,15 @@ static void unit_name(const char *text, char *buf, size_t size)
 	snprintf(buf, size, "%s.service", text);
 }
 
-/* A cgroup is written from its root; a unit is a component wherever its slice puts it. */
+/* A cgroup is written from its root, and may be a pattern, of which no part matches a slash; a unit is a component wherever its slice puts it. */
 static bool covers(const struct match *match, const char *path)
 {
 	size_t length = strlen(match->text);
 	char name[CONFIG_PATH_SIZE + 16];
 
 	if (match->kind == MATCH_CGROUP)
-		return !strncmp(path, match->text, length) && (!path[length] || path[length] == '/');
+		return (!strncmp(path, match->text, length) && (!path[length] || path[length] == '/')) ||
+		       !fnmatch(match->text, path, FNM_PATHNAME | FNM_NOESCAPE | FNM_LEADING_DIR);
 	unit_name(match->text, name, sizeof(name));
 	return has_component(path, name);
 }

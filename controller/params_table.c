@@ -41,7 +41,10 @@ const struct param params[PARAM_COUNT] = {
 	  "Empty for none." },
 	{ PARAM_SERVICE, "match", PARAM_MATCH, offsetof(struct config_service, match), 0, 0, NULL,
 	  "pid:N | port:N | cgroup:PATH | unit:NAME | exe:NAME",
-	  "The service's processes; their descendants belong to it." },
+	  "The service's processes; their descendants belong to it.\n"
+	  "The path of a cgroup may be a pattern of\n.Xr glob 7\n(containers have names that change): it means all groups that it "
+	  "matches, and those below them.\n"
+	  "If that is one group, it is adopted; the processes of several are moved into one of parties' own, and back." },
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
 	{ PARAM_SERVICE, "client", PARAM_PATH, offsetof(struct config_service, client), 0, 0, "", "path",
@@ -73,6 +76,6 @@ const struct param params[PARAM_COUNT] = {
 	{ PARAM_BATCH, "memory_bandwidth", PARAM_BANDWIDTH, offsetof(struct config_batch, limits), 0, 0, "", "N% | NGB/s",
 	  "The most memory bandwidth that the work may use (MB of resctrl), in the unit of the hardware: percent, or GB/s for each "
 	  "L3 domain (AMD).\n"
-	  "Hardware knows only steps, usually of 10 %, and the next above is taken.\n"
+	  "Hardware knows only steps, and the next above is taken.\n"
 	  "Empty for no limit." },
 };

@@ -108,7 +108,7 @@ static void the_printed_form_is_the_files_own(void **state)
 	accepts("[controller]\npolicy = static\n" SERVICE);
 	text = printed(&config);
 	assert_string_equal(text, "[controller]\npolicy          = static\ninterval        = 500ms\n"
-				  "feedback        = bpf\nspeed           = auto\nculprits        = auto\nreserved        = 0\n"
+				  "feedback        = bpf\nspeed           = auto\ncache           = no\nculprits        = auto\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
 				  "target          = p99 < 25ms\nclient          =\nlifecycle       = exchange\n"
 				  "cores           = 1..\n");
@@ -162,7 +162,8 @@ static void keys_must_be_known_where_they_stand(void **state)
 	(void)state;
 	refuses("seed = 1\n" SERVICE, "t.conf:1: seed: stands before any section: write [controller] above it");
 	refuses(SERVICE "tagret = p99 < 1ms\n", "t.conf:4: tagret: unknown key in [service a], did you mean 'target'?");
-	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match");
+	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match, memory_high, "
+		"io_max, memory_bandwidth");
 	refuses("[batch b]\nMatch = pid:1\n", "t.conf:2: Match: unknown key in [batch b], did you mean 'match'?");
 	refuses("[service b]\nxyzzy = 1\n",
 		"t.conf:2: xyzzy: unknown key in [service b]; known: match, target, client, lifecycle, cores");

@@ -2,6 +2,7 @@
 /*
  * test_resctrl.c - ways of the cache and memory bandwidth, on trees whose files answer as the kernel's do.
  *
+ * shares: yes
  * wrap: mkdir rmdir pwrite ftruncate
  */
 #include <stdarg.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * test_schemata.c - resctrl's grammar, and ways side by side.
+ *
+ * shares: yes
  */
 #include <stdarg.h>
 #include <stddef.h>
