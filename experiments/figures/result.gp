@@ -22,6 +22,7 @@ plot for [j=1:n] d."violated" using (x($0, j)):(column(j + 1)) \
 unset key
 set lmargin at screen 0.62; set rmargin at screen 0.74
 set title "ramp: energy ÷ oracle" offset 0,-0.4
+set offsets graph 0, 0, 0.06, 0
 set xrange [-0.5:0.5]; set yrange [0.8:*]; set xtics ("" 0)
 plot for [j=1:n] d."energy" using (x($0, j)):(column(j + 1)) \
 	with boxes lc rgb colour(word(policies, j)), \
@@ -29,6 +30,7 @@ plot for [j=1:n] d."energy" using (x($0, j)):(column(j + 1)) \
 	with labels offset 0,0.5 font ",10"
 set lmargin at screen 0.79; set rmargin at screen 0.99
 set title "best-effort work ÷ oracle" offset 0,-0.4
+unset offsets
 set xrange [-0.5:2.5]; set yrange [0:1.1]; set xtics ("ramp" 0, "step" 1, "staircase" 2)
 plot for [j=1:n] d."work" using (x($0, j)):(column(j + 1)) \
 	with boxes lc rgb colour(word(policies, j)), \
