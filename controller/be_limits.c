@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t least_memory = 1 << 20;
@@ -123,14 +124,13 @@ int limits_parse_bandwidth(const char *text, struct limits *ret, char reason[LIM
 {
 	const char *unit = text + strspn(text, "0123456789");
 	bool percent = !strcmp(unit, "%");
-	uint64_t value = 0, most = percent ? 100 : MAX_GBPS;
-	const char *at = text;
+	unsigned long value = strtoul(text, NULL, 10), most = percent ? 100 : MAX_GBPS;
 
-	if (*text && (take_size(&at, &value) || at != unit || (!percent && strcmp(unit, "GB/s"))))
+	if (*text && (unit == text || (!percent && strcmp(unit, "GB/s"))))
 		return REASON("'%.60s' is no memory bandwidth: write for example 50%%, or where the hardware counts in GB/s (AMD) "
 			      "20GB/s", text);
 	if (*text && (value < 1 || value > most))
-		return REASON("%.60s is out of range: 1 to %" PRIu64 "%s", text, most, unit);
+		return REASON("%.60s is out of range: 1 to %lu%s", text, most, unit);
 	ret->bandwidth_percent = percent ? (uint32_t)value : 0;
 	ret->bandwidth_gbps = percent ? 0 : (uint32_t)value;
 	return 0;

@@ -186,7 +186,9 @@ int cgroup_find(const struct cgroup_mount *mount, const char *path, char *ret_di
 	if (!stat(dir, &st) && S_ISDIR(st.st_mode))
 		return snprintf(ret_dir, size, "%s", dir) < (int)size ? 0 : -ENOENT;
 	if (!glob(dir, GLOB_NOESCAPE | GLOB_ONLYDIR, NULL, &found)) {
-		if (found.gl_pathc == 1 && snprintf(ret_dir, size, "%s", found.gl_pathv[0]) < (int)size)
+		/* GLOB_ONLYDIR is but a hint. */
+		if (found.gl_pathc == 1 && !stat(found.gl_pathv[0], &st) && S_ISDIR(st.st_mode) &&
+		    snprintf(ret_dir, size, "%s", found.gl_pathv[0]) < (int)size)
 			err = 0;
 		globfree(&found);
 	}

@@ -56,6 +56,7 @@ struct doctor_cache {
 	bool l3_flag, mba_flag;     /* of the CPU */
 	uint32_t nr_ways, nr_classes; /* 0: not known */
 	bool has_mba;
+	char why[DOCTOR_TEXT_SIZE]; /* of resctrl_check for the services of the configuration, or one; "": they fit */
 };
 
 struct doctor_interrupts {

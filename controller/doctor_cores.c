@@ -302,8 +302,18 @@ bool doctor_judge_epp(const struct doctor_facts *f, struct doctor_knob *k)
 
 /* ---- what is found and not turned -------------------------------------------------------------------------------- */
 
+/* "reason; remedy" */
+static void split_why(const char *why, struct doctor_knob *k)
+{
+	size_t len = strcspn(why, ";");
+
+	doctor_say(k->reason, "%.*s", (int)len, why);
+	doctor_say(k->advice, "%s", why[len] ? why + len + 2 : "");
+}
+
 bool doctor_judge_cache(const struct doctor_facts *f, struct doctor_knob *k)
 {
+	enum config_cache wanted = f->config ? f->config->cache : CONFIG_CACHE_NO;
 	const struct doctor_cache *c = &f->cache;
 
 	if (c->nr_ways)
@@ -313,24 +323,33 @@ bool doctor_judge_cache(const struct doctor_facts *f, struct doctor_knob *k)
 			   c->l3_flag ? c->in_kernel ? "L3 allocation, resctrl is not mounted"
 						     : "L3 allocation, and no resctrl in this kernel"
 				      : "no L3 allocation");
-	doctor_say(k->reason, "%s",
-		   c->nr_ways || c->l3_flag ? "parties does not divide caches" : "neither CPU nor kernel offer it");
-	doctor_say(k->fallback, "cores of one L3 domain before those of the next");
-	return false;
+	k->usable = !c->why[0];
+	if (!k->usable) {
+		split_why(c->why, k);
+		doctor_say(k->fallback, "%s",
+			   wanted == CONFIG_CACHE_RESCTRL ? "" : "cores of one L3 domain before those of the next");
+	} else if (wanted == CONFIG_CACHE_NO) {
+		doctor_say(k->reason, "divided only where the configuration asks for it");
+		doctor_say(k->advice, "cache = auto in [controller]");
+	}
+	return wanted == CONFIG_CACHE_RESCTRL;
 }
 
 bool doctor_judge_bus(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	const struct doctor_cache *c = &f->cache;
 
+	k->usable = c->has_mba;
 	doctor_say(k->found, "%s",
 		   c->has_mba	 ? "MB in resctrl"
 		   : c->mba_flag ? "memory bandwidth allocation, resctrl is not mounted"
 				 : "no memory bandwidth allocation");
-	doctor_say(k->reason, "%s",
-		   c->has_mba || c->mba_flag ? "parties does not divide memory bandwidth"
-					     : "neither CPU nor kernel offer it");
-	doctor_say(k->fallback, "none");
+	if (c->has_mba)
+		doctor_say(k->reason, "limited only for a batch that has memory_bandwidth");
+	else if (!c->mba_flag)
+		doctor_say(k->reason, "neither CPU nor kernel offer it");
+	else
+		split_why(c->why, k);
 	return false;
 }
 

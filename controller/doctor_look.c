@@ -15,7 +15,7 @@
 
 #include "cpuset.h"
 #include "lock.h"
-#include "machine.h"
+#include "resctrl.h"
 #include "rights.h"
 
 int doctor_read(const char *root, char *text, size_t size, const char *path_format, ...)
@@ -120,8 +120,9 @@ static void look_groups(const char *root, struct doctor_facts *ret)
 		ret->allowed_err = cpuset_read_effective(mounts.kinds[CGROUP_CPUSET].dir, &ret->allowed);
 }
 
-static void look_cache(const char *root, struct doctor_cache *ret)
+static void look_cache(const char *root, const struct config *config, struct doctor_cache *ret)
 {
+	struct resctrl resctrl = { 0 };
 	char text[64];
 
 	ret->in_kernel = has_word(root, "proc/filesystems", "resctrl");
@@ -133,6 +134,8 @@ static void look_cache(const char *root, struct doctor_cache *ret)
 		ret->nr_ways = (uint32_t)__builtin_popcountl(strtoul(text, NULL, 16));
 	if (doctor_read(root, text, sizeof(text), "sys/fs/resctrl/info/L3/num_closids") > 0)
 		ret->nr_classes = (uint32_t)strtoul(text, NULL, 10);
+	resctrl_check(&resctrl, root, config ? config->nr_services : 1, config ? config->nr_batches : 0, ret->why,
+		      sizeof(ret->why));
 }
 
 static uint64_t available_bytes(const char *root)
@@ -174,7 +177,7 @@ void doctor_look(const char *root, const struct config *config, struct doctor_fa
 	doctor_look_bpf(root, config ? config->nr_services : POLICY_MAX_SERVICES, &ret->bpf);
 	if (!ret->is_tree)
 		rights_check(RIGHTS_STEER, ret->rights, sizeof(ret->rights));
-	look_cache(root, &ret->cache);
+	look_cache(root, config, &ret->cache);
 	len = doctor_read(root, text, sizeof(text), "sys/class/powercap/intel-rapl:0/energy_uj");
 	ret->energy_err = len < 0 ? len : 0;
 	ret->available_bytes = available_bytes(root);

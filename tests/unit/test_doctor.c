@@ -343,8 +343,8 @@ static void read_only_places_and_missing_rights_are_told_apart(void **state)
 static void what_is_there_and_not_used_is_shown_all_the_same(void **state)
 {
 	static const struct expected all[] = {
-		{ "mounted", "cache", false, "L3: 16 ways, 15 classes", "does not divide caches", "L3 domain", "" },
-		{ "mounted", "memory-bus", false, "MB in resctrl", "does not divide memory bandwidth", "none", "" },
+		{ "mounted", "cache", true, "L3: 16 ways, 15 classes", "only where the configuration asks", "", "cache = auto" },
+		{ "mounted", "memory-bus", true, "MB in resctrl", "only for a batch that has memory_bandwidth", "", "" },
 		{ "RAPL", "energy", false, "RAPL", "does not read energy meters", "modelled", "" },
 		{ "systemd", "units", true, "systemd", "", "", "" },
 		{ "memory", "memory", true, "7812 MiB available", "", "", "" },
@@ -358,6 +358,9 @@ static void what_is_there_and_not_used_is_shown_all_the_same(void **state)
 	doctor_judge(&facts, &report);
 	assert_string_equal(find("cache")->found, "L3 allocation, resctrl is not mounted");
 	assert_string_equal(find("memory-bus")->found, "memory bandwidth allocation, resctrl is not mounted");
+	assert_expected(&(struct expected){ "not mounted", "cache", false, NULL, "resctrl is not mounted", "L3 domain",
+					    "mount -t resctrl" });
+	tree_put(root, "L3:0=ffff\n", "sys/fs/resctrl/schemata");
 	tree_put(root, "ffff\n", "sys/fs/resctrl/info/L3/cbm_mask");
 	tree_put(root, "15\n", "sys/fs/resctrl/info/L3/num_closids");
 	tree_put(root, "10\n", "sys/fs/resctrl/info/MB/min_bandwidth");

@@ -128,6 +128,26 @@ static void a_cgroup_is_found_in_any_hierarchy_with_what_is_below(void **state)
 	assert_int_equal(resolve(MATCH_CGROUP, 0, "/other"), -ENOENT);
 }
 
+static void a_pattern_means_all_groups_it_matches_and_what_is_below(void **state)
+{
+	(void)state;
+	put("0::/kubepods/pod1/abc1/init\n", "proc/100/cgroup");
+	put("0::/kubepods/pod2/abc2\n", "proc/200/cgroup");
+	put("0::/kubepods/burstable/pod3/abc3\n", "proc/50/cgroup");
+	assert_int_equal(resolve(MATCH_CGROUP, 0, "/kubepods/pod*/abc?"), 0);
+	found(4, 90, 100, 101, 200);
+	assert_int_equal(resolve(MATCH_CGROUP, 0, "/kubepods/pod[1]"), 0);
+	found(3, 90, 100, 101);
+	/* No star matches a slash, and a backslash is a letter (systemd writes them). */
+	assert_int_equal(resolve(MATCH_CGROUP, 0, "/kube*/abc?"), -ENOENT);
+	put("0::/system.slice/dev-a\\x2db.mount\n", "proc/200/cgroup");
+	assert_int_equal(resolve(MATCH_CGROUP, 0, "/system.slice/dev-*\\x2d*"), 0);
+	found(1, 200);
+	put("0::/a[1]\n", "proc/200/cgroup");
+	assert_int_equal(resolve(MATCH_CGROUP, 0, "/a[1]"), 0);
+	found(1, 200);
+}
+
 static void a_unit_is_a_component_wherever_its_slice_puts_it(void **state)
 {
 	(void)state;
@@ -326,6 +346,7 @@ int main(void)
 		FAKE(a_listener_nobody_is_seen_to_hold_is_not_nobody),
 		FAKE(socket_activation_does_not_make_pid_1_the_service),
 		FAKE(a_cgroup_is_found_in_any_hierarchy_with_what_is_below),
+		FAKE(a_pattern_means_all_groups_it_matches_and_what_is_below),
 		FAKE(a_unit_is_a_component_wherever_its_slice_puts_it),
 		FAKE(an_executable_is_a_path_or_a_base_name),
 		FAKE(an_executable_named_by_a_link_is_followed),
