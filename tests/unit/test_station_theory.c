@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "hist.h"
 #include "station_bench.h"
 
 static void m_m_1_has_the_sojourn_times_of_theory(void **state)
