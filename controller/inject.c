@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * inject.c - port: rules about files, and whose turn it is.  knob.c asks; nobody else opens kernel files for a run.
+ * inject.c - port: rules about files, and whose turn it is.  knob.c asks for kernel files, journal.c for its own.
  */
 #include "inject.h"
 

@@ -14,16 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject.h"
+
 static const char *const kind_names[] = { "value", "write", "group", "task", "affinity" };
 
 struct journal {
 	int fd;
+	char path[PATH_MAX];
 };
 
-static int write_all(int fd, const char *text, size_t len)
+static int write_all(const struct journal *j, const char *text, size_t len)
 {
+	int fault = inject_fault(INJECT_WRITE, j->path);
+
+	if (fault)
+		return fault == INJECT_IGNORED ? 0 : fault;
 	while (len) {
-		ssize_t done = write(fd, text, len);
+		ssize_t done = write(j->fd, text, len);
 
 		if (done < 0)
 			return -errno;
@@ -48,27 +55,27 @@ static int sync_dir(const char *dir)
 
 static int open_file(struct journal **ret, const char *state_dir, const char *name)
 {
-	char path[PATH_MAX], header[64];
+	char header[64];
 	struct journal *j = malloc(sizeof(*j));
 	int err;
 
 	if (!j)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
+	snprintf(j->path, sizeof(j->path), "%s/%s", state_dir, name);
 	snprintf(header, sizeof(header), "parties journal %d\n", JOURNAL_VERSION);
-	j->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	j->fd = open(j->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (j->fd < 0) {
 		err = -errno;
 		free(j);
 		return err;
 	}
-	err = write_all(j->fd, header, strlen(header));
+	err = write_all(j, header, strlen(header));
 	if (!err)
 		err = journal_sync(j);
 	if (!err)
 		err = sync_dir(state_dir);
 	if (err) {
-		unlink(path);
+		unlink(j->path);
 		journal_close(j);
 		return err;
 	}
@@ -119,7 +126,7 @@ int journal_add(struct journal *j, const struct journal_entry *entry)
 			       entry->path, entry->text);
 	else
 		len = snprintf(line, sizeof(line), "%s\t%s\t%s\n", name, entry->path, entry->text);
-	return write_all(j->fd, line, (size_t)len);
+	return write_all(j, line, (size_t)len);
 }
 
 int journal_add_knob(struct journal *j, const struct knob *k)

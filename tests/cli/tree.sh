@@ -78,6 +78,9 @@ comes_back 'Input/output error' 'the next intervals work'
 steer 4 'a set may only be read' '/sys/fs/cgroup/search/cpuset.cpus open EPERM 1'
 steer 3 'originals cannot be read' '/sys/fs/cgroup/mail/cpu.max read EIO'
 steer 3 'there is no freezer' '*/cgroup.freeze open ENOENT'
+steer 3 'there is no room for originals' '/run/parties/journal write ENOSPC'
+says 'journal: No space left on device' 1 'it is told'
+steer 3 'there is room for a few originals' '/run/parties/journal write ENOSPC 0 4'
 steer 0 'best effort cannot be frozen at first' '*/cgroup.freeze write EIO 3'
 
 echo 'root invalid (Cpu list in cpuset.cpus not exclusive)' >"$tree/sys/fs/cgroup/mail/cpuset.cpus.partition"
