@@ -126,7 +126,7 @@ static int write_as(const struct knob_kind *kind, const struct knob *k, const ch
 static int failed(const struct knob *k, int err, const char *what, const char *text, struct outcome *ret)
 {
 	ret->error = err;
-	snprintf(ret->where, sizeof(ret->where), "%.80s: %s \"%.30s\": %s", k->path, what, text, strerror(-err));
+	snprintf(ret->where, sizeof(ret->where), "%.80s: %s '%.30s': %s", k->path, what, text, strerror(-err));
 	return err;
 }
 
@@ -163,7 +163,7 @@ int knob_change(struct undo *u, struct knob *k, const char *want, struct outcome
 		return failed(k, err, "reading back", want, ret);
 	if (!k->kind->same(now, want)) {
 		ret->error = -EIO;
-		snprintf(ret->where, sizeof(ret->where), "%.80s: wrote \"%.24s\", reads \"%.24s\"", k->path, want, now);
+		snprintf(ret->where, sizeof(ret->where), "%.80s: wrote '%.24s', reads '%.24s'", k->path, want, now);
 		return -EIO;
 	}
 	k->ours = hash_of(now);

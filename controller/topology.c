@@ -6,13 +6,13 @@
 #include "topology.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "knob.h"
 
 enum { TEXT_SIZE = 4096, MAX_CACHES = 16 };
 
@@ -22,24 +22,13 @@ static int read_text(const char *root, char text[TEXT_SIZE], const char *path_fo
 {
 	char path[PATH_MAX], name[128];
 	va_list args;
-	ssize_t len;
-	int fd;
 
 	va_start(args, path_format);
 	vsnprintf(name, sizeof(name), path_format, args);
 	va_end(args);
 	if (snprintf(path, sizeof(path), "%s/sys/devices/system/%s", root, name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = read(fd, text, TEXT_SIZE - 1);
-	if (len < 0)
-		len = -errno;
-	else
-		text[len] = '\0';
-	close(fd);
-	return (int)len;
+	return knob_read_path(path, text, TEXT_SIZE);
 }
 
 static int read_cpus(const char *root, const char *path, struct cpulist *ret)

@@ -72,7 +72,7 @@ grep -q 'event=apply-failed.*Permission denied' "$scratch/err"
 tap_ok $? 'it is told, and the run ends'
 steer 0 'a quota is busy now and then' '*/cpu.max write EBUSY 1 3' '*/cpu.max write EBUSY 1 6'
 steer 4 'quotas are taken and do nothing' '*/cpu.max write ignored'
-says 'wrote "[^"]*", reads "max 100000"' 1 'what is written is read back'
+says "wrote '[^']*', reads 'max 100000'" 1 'what is written is read back'
 steer 0 'reading fails for a moment' '*/cpuset.cpus read EIO 3 40'
 comes_back 'Input/output error' 'the next intervals work'
 steer 4 'a set may only be read' '/sys/fs/cgroup/search/cpuset.cpus open EPERM 1'
@@ -87,6 +87,18 @@ echo 'root invalid (Cpu list in cpuset.cpus not exclusive)' >"$tree/sys/fs/cgrou
 picture >"$scratch/before"
 steer 0 'a partition is invalid'
 says 'event=apply-failed' 0 'a set in it is moved as any other, and partitions are left alone'
+for mode in dry-run observe; do
+	"$parties" --root "$tree" run -c "$scratch/conf" --mode $mode --quiet --for 100ms >"$scratch/out" 2>"$scratch/err"
+	tap_is "$? $(grep -c "event=start mode=$mode" "$scratch/err")" '0 1' "$mode works on a tree"
+done
+"$parties" --root "$tree" check -c "$scratch/conf" >"$scratch/out" 2>&1
+tap_is "$? $(grep -c 'here: cores=16 cpuset=v2 freezer=v2 speed=bandwidth' "$scratch/out")" '0 1' 'check speaks of the tree'
+echo '*/topology/core_cpus_list read EIO 1 7' >"$scratch/rules"
+"$parties" --root "$tree" --inject "$scratch/rules" check -c "$scratch/conf" >"$scratch/out" 2>&1
+tap_is "$? $(grep -c "topology below $tree/sys.*Input/output error" "$scratch/out")" '3 1' 'a topology that cannot be read is told'
+picture | diff "$scratch/before" - >"$scratch/diff"
+tap_ok $? 'none of them writes anything'
+
 # (A plain file does not take "-cpuset" as the kernel does: the tree is made anew below.)
 echo >"$tree/sys/fs/cgroup/cgroup.subtree_control"
 echo '*/cgroup.subtree_control write EBUSY 1' >"$scratch/rules"

@@ -103,7 +103,7 @@ static void an_ignored_write_is_noticed_by_reading_back(void **state)
 	rule("/sys/a write ignored");
 	assert_int_equal(knob_open(&k, &knob_plain, root, "sys/a"), 0);
 	assert_int_equal(knob_change(undo, &k, "2", &outcome), -EIO);
-	assert_non_null(strstr(outcome.where, "wrote \"2\", reads \"1\""));
+	assert_non_null(strstr(outcome.where, "wrote '2', reads '1'"));
 	assert_string_equal(tree_line(root, "sys/a"), "1");
 	knob_close(&k);
 	free(undo);
