@@ -33,7 +33,7 @@ picture >"$scratch/before"
 # steer STATUS NAME RULE...: a run with these faults ends so, and the tree is as before; where the faults keep the run from
 # putting back, after a restore without them.
 steer() {
-	local want=$1 name=$2 for=500ms
+	local want=$1 name=$2 for=300ms
 	shift 2
 	[ "$want" = 0 ] || for=10s
 	printf '%s\n' "$@" >"$scratch/rules"
