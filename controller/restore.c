@@ -95,9 +95,9 @@ static int remove_group(struct restore *r, const struct journal_entry *e)
 	for (int i = 0; err == -EBUSY && i < RMDIR_TRIES; i++) {
 		int moved = tasks_move_out(r->root, e->path, e->text, r->entries, r->nr);
 
-		if (moved < 0)
-			return is_gone(moved) ? 0 : moved;
-		r->put_back += moved;
+		if (moved < 0 && !is_gone(moved))
+			return moved;
+		r->put_back += moved > 0 ? moved : 0;
 		err = rmdir(e->path) ? -errno : 0;
 		if (err == -EBUSY)
 			nanosleep(&pause, NULL);

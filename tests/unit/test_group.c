@@ -251,6 +251,44 @@ static void in_a_container_the_processes_at_the_top_make_room(void **state)
 	assert_int_equal(verdict, 'k');
 }
 
+static void limits_of_a_batch_are_set_and_gone_afterwards(void **state)
+{
+	struct limits limits = { .memory_high_bytes = 64 << 20 };
+	struct allocation a;
+
+	(void)state;
+	prepare();
+	batch.limits = &limits;
+	if (live.mounts.kinds[CGROUP_FREEZER].version != 2) {
+		assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), -ENOTSUP);
+		assert_non_null(strstr(error, "only version 1 is mounted"));
+		assert_as_before();
+		return;
+	}
+	if (machine_open(&machine, &opts, error, sizeof(error)) == -ENOTSUP) {
+		assert_non_null(strstr(error, "it has not got them here"));
+		assert_as_before();
+		return;
+	}
+	assert_string_equal(live_get(CGROUP_FREEZER, CGROUP_OWN "/" BATCH, "memory.high"), "67108864");
+	a = allocate(1, false, 2);
+	assert_applied(&a, UINT32_MAX);
+	close_machine();
+	strcpy(limits.io_max, "511:1 rbps=1000000");
+	assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), -ENODEV);
+	assert_non_null(strstr(error, "lsblk"));
+	assert_as_before();
+	limits.io_max[0] = '\0';
+	live_make_group(CGROUP_CPUSET, LIVE_HOME);
+	live_move(CGROUP_CPUSET, LIVE_HOME, batch_pids.pids[0]);
+	free(before);
+	before = live_picture();
+	batch.cgroup = "/" LIVE_HOME;
+	open_machine();
+	assert_string_equal(live_get(CGROUP_FREEZER, LIVE_HOME, "memory.high"), "67108864");
+	close_machine();
+}
+
 static int run(void)
 {
 #define LIVE_TEST(f) cmocka_unit_test_setup_teardown(f, rig_start, rig_finish)
@@ -264,6 +302,7 @@ static int run(void)
 		LIVE_TEST(threads_that_pinned_themselves_are_pinned_again),
 		LIVE_TEST(in_a_container_the_processes_at_the_top_make_room),
 		LIVE_TEST(an_adopted_group_may_go_away_and_come_back),
+		LIVE_TEST(limits_of_a_batch_are_set_and_gone_afterwards),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
