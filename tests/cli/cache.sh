@@ -25,7 +25,7 @@ mount_resctrl() {
 	done
 }
 
-# steer POLICY CACHE [RULE...]: half a second of it.
+# steer POLICY CACHE [RULE...]: 30 intervals of it.
 steer() {
 	cat >"$scratch/conf" <<END
 [controller]
@@ -43,7 +43,7 @@ match = cgroup:/work
 END
 	shift 2
 	printf '%s\n' "$@" >"$scratch/rules"
-	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for 500ms \
+	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for 300ms \
 		--record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
 }
 
