@@ -44,7 +44,9 @@ const struct param params[PARAM_COUNT] = {
 	  "The service's processes; their descendants belong to it.\n"
 	  "The path of a cgroup may be a pattern of\n.Xr glob 7\n(containers have names that change): it means all groups that it "
 	  "matches, and those below them.\n"
-	  "If that is one group, it is adopted; the processes of several are moved into one of parties' own, and back." },
+	  "If that is one group, it is adopted; the processes of several are moved into one of parties' own, and back.\n"
+	  "An adopted group that goes away is steered again only when it comes back under its name: where a container gets a "
+	  "new one each time, name the group above it." },
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
 	{ PARAM_SERVICE, "client", PARAM_PATH, offsetof(struct config_service, client), 0, 0, "", "path",

@@ -33,7 +33,8 @@ static void a_full_file_is_read_into_plain_values(void **state)
 		"speed       = bandwidth\nculprits    = never\n"
 		"reserved    = 1              ; for interrupts\nseed = 18446744073709551615\n"
 		"infeasible_hook = /bin/sh\n\n[service search]\nmatch       = port:8082\n"
-		"target      = p99 < 25ms\ncores       = 1..6\n\n[batch index]\nmatch       = cgroup:/batch\n");
+		"target      = p99 < 25ms\ncores       = 1..6\n\n[batch index]\nmatch       = cgroup:/batch\n"
+		"memory_high = 2G\nio_max      = 259:0 rbps=100M\nmemory_bandwidth = 40%\n");
 	assert_string_equal(config.file, "t.conf");
 	assert_string_equal(config.policy, "static");
 	assert_int_equal(config.interval_ns, 250000000);
@@ -56,6 +57,10 @@ static void a_full_file_is_read_into_plain_values(void **state)
 	assert_int_equal(config.batches[0].match.kind, MATCH_CGROUP);
 	assert_string_equal(config.batches[0].match.text, "/batch");
 	assert_int_equal(config.batches[0].line, 16);
+	assert_int_equal(config.batches[0].limits.memory_high_bytes, 2ull << 30);
+	assert_string_equal(config.batches[0].limits.io_max, "259:0 rbps=104857600");
+	assert_int_equal(config.batches[0].limits.bandwidth_percent, 40);
+	assert_int_equal(config.cache, CONFIG_CACHE_NO);
 }
 
 static void what_is_not_said_has_its_default(void **state)
@@ -79,9 +84,9 @@ static void printing_and_loading_again_changes_nothing(void **state)
 	char *text, *again;
 
 	(void)state;
-	accepts("[batch z]\nmatch = exe:be-job\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = "
+	accepts("[batch z]\nmatch = exe:be-job\nmemory_high = 3M\nio_max = 8:0 wbps=max\nmemory_bandwidth = 9GB/s\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = "
 		"2..2\nlifecycle = connection\n"
-		"[controller]\ninterval = 1.25s\nspeed = none\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = "
+		"[controller]\ninterval = 1.25s\nspeed = none\ncache = auto\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = "
 		"4..\n");
 	first = config;
 	text = printed(&first);
