@@ -42,7 +42,9 @@ static const struct policy_option options[] = {
 };
 #undef PART
 
-static const double goal = 0.85, limit = 0.95, worthwhile = 0.03, reluctance = 1.1, overload = 1000, short_strain = 1.2;
+static const double goal = 0.85, limit = 0.95; /* of the target: what is chosen, and what is left */
+static const double least_missed = 0.9; /* of it: the latency is believed to have been at least that where it was missed */
+static const double worthwhile = 0.03, reluctance = 1.1, overload = 1000, short_strain = 1.2;
 static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.6;
 static const double squeezed = 1e6; /* above any cost */
 
@@ -60,7 +62,8 @@ struct adaptive_service {
 	uint64_t changed_ns;          /* when that was */
 	uint32_t nr_bad;              /* windows over the target in a row */
 	bool settled;                 /* what the last window shows is the share's doing */
-	double too_many, late_squares; /* requests late since then above those that may be; sum of their squares by window */
+	double too_many;              /* late requests since it is, less those that may be */
+	double late_squares;          /* sum over the windows */
 	uint64_t spare_since_ns;
 	bool has_spare;
 	double missed;                /* latency in targets while violated, else 0 */
@@ -229,10 +232,11 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	spare = enough && !violated && best.holds && best.cost < here.cost * (1 - worthwhile);
 	if (may_shrink(mine, now_ns, spare))
 		return best;
+	/* Where nothing is enough, what was not missed so far stays. */
 	if (!violated)
-		return enough ? here : best;
-	if (enough && mine->settled) {
-		demand_correct(&mine->demand, s, (double)s->target_ns);
+		return enough || (!best.holds && best.share.cores <= now->cores) ? here : best;
+	if (mine->settled) {
+		demand_correct(&mine->demand, s, least_missed * (double)s->target_ns);
 		mine->too_many = mine->late_squares = 0;
 		best = choose(mine, view, s, s->max.cores);
 	}

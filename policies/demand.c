@@ -17,7 +17,7 @@ static const double first_tail = 0.55, first_wait = -1.4, var_first_tail = 1, va
 static const double least_wait = -2, drift = 0.0005; /* of both, in a window */
 /* What chance does to the logarithm of a percentile: its variance is of_one / (requests + count) + of_any. */
 static const double chance_of_one = 9, chance_count = 8, chance_of_any = 0.01;
-static const double mistake_ns = 300e9; /* in which it is forgotten */
+static const double mistake_ns = 120e9; /* in which it is forgotten */
 static const double euler = 0.577, merge_ns = 10e9, surprise_fades = 0.98, sure = 4;
 
 static double larger(double a, double b)
@@ -265,20 +265,24 @@ static double latency_at(const struct demand *d, double shared, double cost_ns, 
 	return cost_ns * costs;
 }
 
-/* How many times more than predicted the percentile was where that was wrong most. */
-static double correction(const struct demand *d)
+/* How many times more than predicted the percentile was. */
+static double wrong_by(const struct demand *d, const struct demand_mistake *m)
 {
-	const struct demand_mistake *m = &d->mistake;
 	double predicted = latency_at(d, trust_in_shared(d), demand_cost_ns(d, m->speed), m->rate, m->cores);
 
-	return m->latency_ns > predicted && predicted > 0 ? m->latency_ns / predicted : 1;
+	return predicted > 0 ? m->latency_ns / predicted : 0;
+}
+
+static double correction(const struct demand *d)
+{
+	return larger(wrong_by(d, &d->mistake), 1);
 }
 
 void demand_correct(struct demand *d, const struct policy_service *s, double latency_ns)
 {
 	struct demand_mistake now = { d->rate, latency_ns, s->have.cores, s->have.speed };
 
-	if (latency_ns > demand_latency_ns(d, d->rate, s->have.cores, s->have.speed))
+	if (wrong_by(d, &now) > wrong_by(d, &d->mistake))
 		d->mistake = now;
 }
 

@@ -9,6 +9,7 @@
  * models are kept: one queue for all cores, or one for each core.  In both, tail and wait follow the latencies seen (an
  * extended Kalman filter over their logarithms); the model that expected them better is believed, both as long as chance
  * explains the difference.
+ * Where it was wrong by most, as the caller found, it is remembered for minutes, and all it predicts is that much worse.
  * It knows nothing of clocks in kHz: the cost at a speed is what it was there, or bounded by the nearest known speed.
  */
 #ifndef PARTIES_DEMAND_H

@@ -15,7 +15,7 @@ enum { MAX_POLICIES = 16, WITHIN_S = 60 };
  * A share that moves in more than one window of four under a constant load is restless: whoever is patient for two
  * windows before he takes and looks at one more cannot.
  */
-enum { RESTLESS = 17, MOST_RESTLESS_PERCENT = 10, LEAST_VALID_PERCENT = 90 };
+enum { RESTLESS = 17, MOST_RESTLESS_PERCENT = 10, LEAST_VALID_PERCENT = 92 };
 
 static uint64_t nr_wild = 28, nr_calm = 14;
 
