@@ -17,6 +17,7 @@
 #include "loop.h"
 #include "options.h"
 #include "qos.h"
+#include "rapl.h"
 #include "rights.h"
 #include "root.h"
 #include "roster.h"
@@ -48,6 +49,7 @@ struct run {
 	struct tick tick;
 	struct status status;
 	uint64_t last_ns, own_ns, bpf_ns;
+	struct rapl rapl; /* none: the machine has no meters */
 	uint64_t cpu_ns[POLICY_MAX_SERVICES];
 	struct cgroup_mounts mounts;
 	struct throttle throttles[POLICY_MAX_SERVICES];
@@ -254,6 +256,8 @@ static int read_samples(void *ctx, uint64_t now_ns, struct sample *samples, uint
 		samples[i].cpu_ns = cpu_ns > run->cpu_ns[i] ? cpu_ns - run->cpu_ns[i] : 0;
 		run->cpu_ns[i] = cpu_ns;
 	}
+	if (!err && run->machine)
+		machine_measure(run->machine, samples);
 	return err;
 }
 
@@ -290,6 +294,7 @@ static int start_tick(struct run *run)
 		run->mounts = (struct cgroup_mounts){ 0 };
 	if (run->machine)
 		run->tick.actuator = machine_actuator(run->machine);
+	rapl_open(&run->rapl, root_dir());
 	for (uint32_t i = 0; i < run->config.nr_services; i++) {
 		read_cpu(run, i, &run->cpu_ns[i]);
 		read_throttled(run, i);
@@ -308,6 +313,7 @@ static void log_reports(struct run *run)
 /* One line when trouble begins and one when it ends, however long it lasts. */
 static void log_changes(struct run *run)
 {
+	static const char *const notes[] = { "drift", "speed-otherwise", "speed-gone" };
 	const struct outcome *outcome = &run->tick.report.outcome;
 	bool lost = run->tick.nr_lost > 0, failed = run->tick.nr_failed > 0;
 	uint32_t nr_offline = allocation_count(&run->tick.allocation, ALLOCATION_OFFLINE);
@@ -323,7 +329,7 @@ static void log_changes(struct run *run)
 		fprintf(stderr, "event=cores-offline nr=%u\n", nr_offline);
 	run->nr_offline = nr_offline;
 	if (outcome->note[0])
-		fprintf(stderr, "event=drift note=\"%s\"\n", outcome->note);
+		fprintf(stderr, "event=%s note=\"%s\"\n", notes[outcome->speed], outcome->note);
 	run->lost = lost;
 	run->failed = failed;
 	log_reports(run);
@@ -344,6 +350,7 @@ static int step(struct run *run, uint64_t now_ns)
 	run->last_ns = now_ns;
 	log_changes(run);
 	look_for_culprits(run);
+	rapl_read(&run->rapl);
 	if (d->infeasible)
 		hook_start(run->config.infeasible_hook, d->subject >= 0 ? run->config.services[d->subject].name : "");
 	if (run->record)
@@ -410,6 +417,8 @@ static int finish(struct run *run, int run_err)
 		code = fail(EXIT_FAILED, "not everything could be put back: %s; see `parties restore`", strerror(-err));
 	tick_totals(&run->tick, &totals);
 	totals.nr_overruns = run->loop.nr_missed;
+	totals.has_package = run->rapl.nr > 0;
+	totals.package_j = run->rapl.joules;
 	if (totals.duration_s > 0)
 		totals.own_cpu_pct = (run->own_ns + run->bpf_ns) / totals.duration_s / 1e7;
 	if (run->record)
@@ -444,6 +453,7 @@ static int run_opened(struct run *run)
 	for (uint32_t i = 0; i < run->config.nr_services; i++)
 		throttle_close(&run->throttles[i]);
 	tick_fini(&run->tick);
+	rapl_close(&run->rapl);
 	machine_close(run->machine);
 	sensor_ebee_close(run->sensor);
 	sensor_client_close(run->clients);

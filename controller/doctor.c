@@ -106,8 +106,7 @@ static bool sets_speeds(const struct doctor_facts *f)
 	const struct doctor_frequency *q = &f->frequency;
 	enum config_speed wanted = f->config ? f->config->speed : CONFIG_SPEED_AUTO;
 
-	return q->nr_with && q->nr_with == q->nr_cpus && !q->read_only &&
-	       (wanted == CONFIG_SPEED_AUTO || wanted == CONFIG_SPEED_CPUFREQ);
+	return doctor_can_set_speed(q) && (wanted == CONFIG_SPEED_AUTO || wanted == CONFIG_SPEED_CPUFREQ);
 }
 
 static bool judge_managers(const struct doctor_facts *f, struct doctor_knob *k)
@@ -203,6 +202,7 @@ static const struct {
 	{ "cpu-time", doctor_judge_cpuacct },
 	{ "frequency", doctor_judge_frequency },
 	{ "preference", doctor_judge_epp },
+	{ "clock", doctor_judge_clock },
 	{ "cache", doctor_judge_cache },
 	{ "memory-bus", doctor_judge_bus },
 	{ "energy", doctor_judge_energy },

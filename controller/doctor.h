@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 #include "cgroup.h"
+#include "clocks.h"
 #include "config.h"
-#include "frequency.h"
+#include "ladder.h"
 #include "managers.h"
 #include "topology.h"
 
@@ -44,11 +45,13 @@ struct doctor_bpf {
 struct doctor_frequency {
 	uint32_t nr_cpus, nr_with;  /* of the cores' CPUs: all, and those that have cpufreq */
 	uint32_t nr_domains, largest_domain; /* CPUs of the largest */
-	bool exact, read_only;      /* every one can be set exactly; /sys cannot be written */
+	struct ladder_ways ways;
+	bool read_only;             /* /sys cannot be written */
 	char driver[32], governor[32], governors[128];
 	char epp[32], epps[128];    /* energy_performance_preference; "" when there is none */
 	int boost;                  /* 1 on, 0 off, -1 no switch */
-	struct frequency_limits limits;
+	struct ladder_limits limits;
+	enum clocks_source clock;   /* tells how fast CPUs really are */
 };
 
 struct doctor_cache {

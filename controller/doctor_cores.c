@@ -228,9 +228,9 @@ static void describe_frequency(const struct doctor_frequency *q, struct doctor_k
 {
 	struct speed_ladder ladder;
 
-	frequency_fill_ladder(&ladder, &q->limits);
+	ladder_fill(&ladder, &q->limits);
 	doctor_say(k->found, "%.31s by %s, %u steps%s %.1f..%.1f GHz, %u domain%s, governor %.31s%s", q->driver,
-		   q->exact ? "userspace" : "cap", ladder.nr_steps,
+		   ladder_way_name(ladder_find_way(&q->ways, LADDER_USERSPACE)), ladder.nr_steps,
 		   q->limits.nr_listed ? "" : " (no list, so every 100 MHz)", ladder.value[0] / 1e6,
 		   ladder.value[ladder.nr_steps - 1] / 1e6, q->nr_domains, doctor_plural(q->nr_domains), q->governor,
 		   q->boost < 0 ? ""
@@ -239,10 +239,13 @@ static void describe_frequency(const struct doctor_frequency *q, struct doctor_k
 }
 
 /* Exact speeds need the governor userspace; who has it depends on the driver. */
-static void explain_cap(const struct doctor_frequency *q, struct doctor_knob *k)
+static void explain_way(const struct doctor_frequency *q, struct doctor_knob *k)
 {
 	doctor_say(k->reason, "no exact speed: the governor userspace is not offered (%.127s)", q->governors);
-	doctor_say(k->fallback, "the highest speed is capped (scaling_max_freq)");
+	doctor_say(k->fallback, "%s",
+		   q->ways.has_cap ? "the highest speed is capped (scaling_max_freq)"
+		   : q->ways.has_epp ? "the hardware is told what to prefer"
+				     : "boost is switched on and off, for all at once");
 	if (!strncmp(q->driver, "amd-pstate", 10))
 		doctor_say(k->advice,
 			   "nothing is needed; amd_pstate=passive on the kernel's command line gives exact speeds");
@@ -253,12 +256,18 @@ static void explain_cap(const struct doctor_frequency *q, struct doctor_knob *k)
 		doctor_say(k->advice, "nothing is needed; modprobe cpufreq_userspace gives exact speeds");
 }
 
+bool doctor_can_set_speed(const struct doctor_frequency *q)
+{
+	return q->nr_with && q->nr_with == q->nr_cpus && !q->read_only &&
+	       ladder_find_way(&q->ways, LADDER_USERSPACE) != LADDER_NOTHING;
+}
+
 bool doctor_judge_frequency(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	const struct doctor_frequency *q = &f->frequency;
 	uint32_t threads = f->topology.nr_cores ? cpulist_count(&f->topology.cores[0].cpus) : 1;
 
-	k->usable = q->nr_with && q->nr_with == q->nr_cpus && !q->read_only;
+	k->usable = doctor_can_set_speed(q);
 	if (!q->nr_with) {
 		doctor_say(k->found, "no cpufreq");
 		doctor_say(k->reason, "no driver sets the speed of these CPUs");
@@ -270,8 +279,10 @@ bool doctor_judge_frequency(const struct doctor_facts *f, struct doctor_knob *k)
 			doctor_say(k->reason, "%u of %u CPUs have no cpufreq", q->nr_cpus - q->nr_with, q->nr_cpus);
 		else if (q->read_only)
 			doctor_say(k->reason, "/sys is mounted read-only");
-		else if (!q->exact)
-			explain_cap(q, k);
+		else if (ladder_find_way(&q->ways, LADDER_USERSPACE) == LADDER_NOTHING)
+			doctor_say(k->reason, "one speed, and nothing to choose it by");
+		else if (!q->ways.has_userspace)
+			explain_way(q, k);
 		if (k->usable && q->largest_domain > threads && !k->reason[0])
 			doctor_say(k->reason,
 				   "up to %u CPUs are clocked together: they run at the fastest speed that one of them "
@@ -289,14 +300,28 @@ bool doctor_judge_epp(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	const struct doctor_frequency *q = &f->frequency;
 
-	if (q->epp[0]) {
+	k->usable = q->nr_with && q->ways.has_epp;
+	if (k->usable) {
 		doctor_say(k->found, "%.31s, of: %.127s", q->epp, q->epps);
-		doctor_say(k->reason, "parties sets no energy preference");
-		doctor_say(k->fallback, "speeds are capped, whatever the preference");
+		doctor_say(k->fallback, "set only where speeds and caps do nothing");
+	} else if (q->epp[0]) {
+		doctor_say(k->found, "%.31s, of: %.127s", q->epp, q->epps);
+		doctor_say(k->reason, "not on every CPU, or too few to choose from");
 	} else {
 		doctor_say(k->found, "none");
 		doctor_say(k->reason, "the frequency driver has no energy preference");
 	}
+	return false;
+}
+
+bool doctor_judge_clock(const struct doctor_facts *f, struct doctor_knob *k)
+{
+	k->usable = f->frequency.clock != CLOCKS_NONE;
+	doctor_say(k->found, "%s", k->usable ? clocks_source_name(f->frequency.clock) : "nothing");
+	if (k->usable)
+		return false;
+	doctor_say(k->reason, "neither the counters aperf and mperf nor cpuinfo_avg_freq are here");
+	doctor_say(k->fallback, "the record has the speeds that were asked for, and that they do nothing is not found out");
 	return false;
 }
 
@@ -355,14 +380,16 @@ bool doctor_judge_bus(const struct doctor_facts *f, struct doctor_knob *k)
 
 bool doctor_judge_energy(const struct doctor_facts *f, struct doctor_knob *k)
 {
-	doctor_say(k->found, "%s",
-		   !f->energy_err	      ? "RAPL"
-		   : f->energy_err == -EACCES ? "RAPL, only root may read it"
-					      : "no RAPL");
-	doctor_say(k->reason, "%s",
-		   f->energy_err == -ENOENT ? "no /sys/class/powercap/intel-rapl:0"
-					    : "parties does not read energy meters");
-	doctor_say(k->fallback, "energy is modelled, and says so");
+	k->usable = !f->energy_err;
+	doctor_say(k->found, "%s", f->energy_err == -ENOENT ? "no RAPL" : "RAPL");
+	if (f->energy_err == -ENOENT)
+		doctor_say(k->reason, "no package in /sys/class/powercap");
+	else if (f->energy_err)
+		doctor_say(k->reason, "%s", strerror(-f->energy_err));
+	if (f->energy_err == -EACCES)
+		doctor_say(k->advice, "run as root");
+	doctor_say(k->fallback, "the energy of the cores that are steered is modelled%s",
+		   k->usable ? "; what packages use is printed beside it" : ", and says so");
 	return false;
 }
 

@@ -11,13 +11,6 @@
 
 enum { LONG_TEXT_SIZE = 4096 };
 
-static void all_cpus(const struct topology *topo, struct cpulist *ret)
-{
-	cpulist_clear(ret);
-	for (uint32_t i = 0; i < topo->nr_cores; i++)
-		cpulist_or(ret, &topo->cores[i].cpus);
-}
-
 /* Intel's two kinds of cores are two devices of perf. */
 static void look_hybrid(const char *root, const struct cpulist *online, char *ret, size_t size)
 {
@@ -76,7 +69,7 @@ static unsigned int domain_size(const char *root, int cpu, struct cpulist *ret)
 	return cpulist_count(ret);
 }
 
-static void list_speeds(char *text, struct frequency_limits *limits)
+static void list_speeds(char *text, struct ladder_limits *limits)
 {
 	for (char *save, *word = strtok_r(text, " ", &save); word && limits->nr_listed < SPEED_MAX_STEPS;
 	     word = strtok_r(NULL, " ", &save))
@@ -106,7 +99,7 @@ static int read_boost(const char *root)
 
 static void look_first_domain(const char *root, int cpu, struct doctor_frequency *ret)
 {
-	struct frequency_limits *limits = &ret->limits;
+	struct ladder_limits *limits = &ret->limits;
 	char text[LONG_TEXT_SIZE], path[KNOB_PATH_SIZE + 64];
 
 	doctor_read(root, ret->driver, sizeof(ret->driver), CPUFREQ "scaling_driver", cpu);
@@ -118,6 +111,9 @@ static void look_first_domain(const char *root, int cpu, struct doctor_frequency
 	limits->min_khz = read_khz(root, cpu, "cpuinfo_min_freq");
 	limits->max_khz = read_khz(root, cpu, "cpuinfo_max_freq");
 	limits->base_khz = read_khz(root, cpu, "base_frequency");
+	if (!limits->base_khz &&
+	    doctor_read(root, text, sizeof(text), "sys/devices/system/cpu/cpu%d/acpi_cppc/nominal_freq", cpu) > 0)
+		limits->base_khz = strtoul(text, NULL, 10) * 1000;
 	if (doctor_read(root, text, sizeof(text), CPUFREQ "scaling_available_frequencies", cpu) > 0)
 		list_speeds(text, limits);
 	if (doctor_read(root, text, sizeof(text), CPUFREQ "scaling_boost_frequencies", cpu) > 0 && ret->boost == 1)
@@ -126,25 +122,24 @@ static void look_first_domain(const char *root, int cpu, struct doctor_frequency
 	ret->read_only = access(path, W_OK) && errno == EROFS;
 }
 
-static bool is_exact(const char *root, int cpu)
+static void look_ways(const char *root, int cpu, struct ladder_ways *ret)
 {
-	char text[256], *save;
+	char text[256], setspeed[64];
 
-	if (doctor_read(root, text, sizeof(text), CPUFREQ "scaling_setspeed", cpu) < 0)
-		return false;
 	doctor_read(root, text, sizeof(text), CPUFREQ "scaling_available_governors", cpu);
-	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		if (!strcmp(word, "userspace"))
-			return true;
-	return false;
+	ret->has_userspace &= ladder_lists(text, "userspace") &&
+			      doctor_read(root, setspeed, sizeof(setspeed), CPUFREQ "scaling_setspeed", cpu) >= 0;
+	ret->has_cap &= read_khz(root, cpu, "cpuinfo_max_freq") > read_khz(root, cpu, "cpuinfo_min_freq");
+	doctor_read(root, text, sizeof(text), CPUFREQ "energy_performance_available_preferences", cpu);
+	ret->has_epp &= ladder_has_epp(text);
 }
 
 static void look_frequency(const char *root, const struct topology *topo, struct doctor_frequency *ret)
 {
 	struct cpulist cpus, left, domain;
 
-	ret->exact = true;
-	all_cpus(topo, &cpus);
+	ret->ways = (struct ladder_ways){ .has_userspace = true, .has_cap = true, .has_epp = true };
+	topology_cpus(topo, &cpus);
 	ret->nr_cpus = cpulist_count(&cpus);
 	left = cpus;
 	for (int cpu = cpulist_next(&cpus, 0); cpu >= 0; cpu = cpulist_next(&cpus, (unsigned int)cpu + 1)) {
@@ -155,11 +150,13 @@ static void look_frequency(const char *root, const struct topology *topo, struct
 		if (!cpulist_has(&left, (unsigned int)cpu))
 			continue;
 		ret->nr_domains++;
-		ret->exact = ret->exact && is_exact(root, cpu);
+		look_ways(root, cpu, &ret->ways);
 		if (domain_size(root, cpu, &domain) > ret->largest_domain)
 			ret->largest_domain = cpulist_count(&domain);
 		cpulist_andnot(&left, &domain);
 	}
+	ret->ways.boost_is_on = ret->boost == 1;
+	ret->clock = clocks_find(root, (unsigned int)cpulist_next(&cpus, 0));
 }
 
 /* ---- interrupts -------------------------------------------------------------------------------------------------- */

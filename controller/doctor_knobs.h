@@ -11,6 +11,9 @@ void doctor_say(char text[DOCTOR_TEXT_SIZE], const char *format, ...) __attribut
 /* "" for 1, otherwise "s". */
 const char *doctor_plural(uint32_t nr);
 
+/* Every CPU has cpufreq, it may be written, and there is something to write. */
+bool doctor_can_set_speed(const struct doctor_frequency *q);
+
 /* Fill everything but the name; true: a run cannot do without. */
 bool doctor_judge_topology(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_cpuset(const struct doctor_facts *f, struct doctor_knob *k);
@@ -19,6 +22,7 @@ bool doctor_judge_freezer(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_cpuacct(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_frequency(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_epp(const struct doctor_facts *f, struct doctor_knob *k);
+bool doctor_judge_clock(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_cache(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_bus(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_energy(const struct doctor_facts *f, struct doctor_knob *k);

@@ -15,6 +15,7 @@
 
 #include "cpuset.h"
 #include "lock.h"
+#include "rapl.h"
 #include "resctrl.h"
 #include "rights.h"
 
@@ -166,8 +167,7 @@ static void look_state(const char *root, struct doctor_state *ret)
 
 void doctor_look(const char *root, const struct config *config, struct doctor_facts *ret)
 {
-	char text[64];
-	int len;
+	struct rapl rapl = { 0 };
 
 	memset(ret, 0, sizeof(*ret));
 	ret->is_tree = root[0];
@@ -178,8 +178,8 @@ void doctor_look(const char *root, const struct config *config, struct doctor_fa
 	if (!ret->is_tree)
 		rights_check(RIGHTS_STEER, ret->rights, sizeof(ret->rights));
 	look_cache(root, config, &ret->cache);
-	len = doctor_read(root, text, sizeof(text), "sys/class/powercap/intel-rapl:0/energy_uj");
-	ret->energy_err = len < 0 ? len : 0;
+	ret->energy_err = rapl_open(&rapl, root);
+	rapl_close(&rapl);
 	ret->available_bytes = available_bytes(root);
 	if (managers_find(root, &ret->managers))
 		ret->managers.nr = 0;

@@ -1,242 +1,44 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
- * frequency.c - the speed of CPUs through libcpupower.  Port.
- * It does not know whose CPU it is: machine.c says how fast each is to be.
- *
- * libcpupower folds every write error into -ENODEV, so errno is cleared before and looked at after, and what counts is
- * what the file says then.  It gives no access to scaling_setspeed's text, which is read through our own descriptor.
+ * frequency.c - the speed of CPUs, in the way that works.  Port; its files are frequency_domain.c's.
+ * It does not know whose CPU it is: speed.c says how fast each is to be, and when a way does nothing.
  */
 #include "frequency.h"
 
-#include <cpufreq.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { GRID_KHZ = 100000, TOLERANCE_KHZ = GRID_KHZ / 2, TURBO_MARK_KHZ = 1000 };
-
-struct domain {
-	struct cpulist cpus;
-	unsigned long min_khz, max_khz; /* of the hardware */
-	struct knob governor, setspeed, min, max;
-};
+#include "frequency_domain.h"
 
 struct frequency {
-	bool exact;
+	enum ladder_way way;
+	struct ladder_ways ways;
 	struct speed_ladder ladder;
+	struct knob boost;
+	const char *boost_on; /* what the switch says then */
+	uint16_t domain_of[CPULIST_MAX_CPUS];
 	uint32_t nr;
 	struct domain *domains;
 };
-
-static int library_error(int code)
-{
-	return !code ? 0 : errno ? -errno : -EIO;
-}
-
-static int write_setspeed(const struct knob *k, const char *text)
-{
-	errno = 0;
-	return library_error(cpufreq_set_frequency(k->cpu, strtoul(text, NULL, 10)));
-}
-
-static int write_min(const struct knob *k, const char *text)
-{
-	errno = 0;
-	return library_error(cpufreq_modify_policy_min(k->cpu, strtoul(text, NULL, 10)));
-}
-
-static int write_max(const struct knob *k, const char *text)
-{
-	errno = 0;
-	return library_error(cpufreq_modify_policy_max(k->cpu, strtoul(text, NULL, 10)));
-}
-
-static int write_governor(const struct knob *k, const char *text)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "%s", text);
-	errno = 0;
-	return library_error(cpufreq_modify_policy_governor(k->cpu, name));
-}
-
-/* Hardware rounds to a multiple of its own: half a step away is still the step. */
-static bool same_khz(const char *have, const char *want)
-{
-	char *end;
-	long a = strtol(have, &end, 10), b = strtol(want, NULL, 10);
-
-	return end != have && labs(a - b) < TOLERANCE_KHZ;
-}
-
-static bool same_name(const char *have, const char *want)
-{
-	return strcmp(have, want) == 0;
-}
-
-static const struct knob_kind kind_setspeed = { write_setspeed, same_khz };
-static const struct knob_kind kind_min = { write_min, same_khz };
-static const struct knob_kind kind_max = { write_max, same_khz };
-static const struct knob_kind kind_governor = { write_governor, same_name };
-
-static bool has_governor(unsigned int cpu, const char *name)
-{
-	struct cpufreq_available_governors *list = cpufreq_get_available_governors(cpu);
-	bool found = false;
-
-	for (struct cpufreq_available_governors *g = list; g; g = g->next)
-		found = found || !strcmp(g->governor, name);
-	if (list)
-		cpufreq_put_available_governors(list);
-	return found;
-}
-
-static void find_cpus(unsigned int cpu, struct cpulist *ret)
-{
-	struct cpufreq_affected_cpus *list = cpufreq_get_affected_cpus(cpu);
-
-	cpulist_clear(ret);
-	cpulist_add(ret, cpu);
-	for (struct cpufreq_affected_cpus *c = list; c; c = c->next)
-		cpulist_add(ret, c->cpu);
-	if (list)
-		cpufreq_put_affected_cpus(list);
-}
-
-static int open_knob(struct knob *k, const struct knob_kind *kind, unsigned int cpu, const char *file)
-{
-	char dir[64];
-	int err;
-
-	snprintf(dir, sizeof(dir), "/sys/devices/system/cpu/cpu%u/cpufreq", cpu);
-	err = knob_open(k, kind, dir, file);
-	if (err)
-		k->fd = -1;
-	k->cpu = cpu;
-	return err == -ENOENT ? -ENODEV : err;
-}
-
-static int open_domain(struct domain *d, unsigned int cpu)
-{
-	int err;
-
-	d->governor.fd = d->setspeed.fd = d->min.fd = d->max.fd = -1;
-	if (cpufreq_get_hardware_limits(cpu, &d->min_khz, &d->max_khz))
-		return -ENODEV;
-	find_cpus(cpu, &d->cpus);
-	err = open_knob(&d->governor, &kind_governor, cpu, "scaling_governor");
-	if (!err)
-		err = open_knob(&d->min, &kind_min, cpu, "scaling_min_freq");
-	if (!err)
-		err = open_knob(&d->max, &kind_max, cpu, "scaling_max_freq");
-	if (!err)
-		open_knob(&d->setspeed, &kind_setspeed, cpu, "scaling_setspeed"); /* not every driver has it */
-	if (!err && faccessat(AT_FDCWD, d->max.path, W_OK, AT_EACCESS) && errno == EROFS)
-		err = -EROFS;
-	return err;
-}
-
-static int compare_khz(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
-static void add_step(struct speed_ladder *l, unsigned long khz)
-{
-	for (uint32_t i = 0; i < l->nr_steps; i++)
-		if (l->value[i] == khz)
-			return;
-	if (l->nr_steps < SPEED_MAX_STEPS)
-		l->value[l->nr_steps++] = (uint32_t)khz;
-}
-
-/* Old drivers mark turbo as the highest plain speed and 1 MHz. */
-static void take_listed(struct speed_ladder *l, const struct frequency_limits *limits)
-{
-	for (uint32_t i = 0; i < limits->nr_listed; i++)
-		add_step(l, limits->listed_khz[i]);
-	qsort(l->value, l->nr_steps, sizeof(l->value[0]), compare_khz);
-	l->nominal = l->nr_steps - 1;
-	if (l->nr_steps > 1 && l->value[l->nominal] - l->value[l->nominal - 1] == TURBO_MARK_KHZ)
-		l->nominal--;
-}
-
-/* Above the base speed is turbo, of which one step is used. */
-static void take_grid(struct speed_ladder *l, const struct frequency_limits *limits)
-{
-	unsigned long base_khz = limits->base_khz;
-
-	if (base_khz < limits->min_khz || base_khz > limits->max_khz)
-		base_khz = limits->max_khz;
-	for (unsigned long khz = limits->min_khz; khz < base_khz; khz += GRID_KHZ)
-		add_step(l, khz);
-	add_step(l, base_khz);
-	l->nominal = l->nr_steps - 1;
-	if (limits->max_khz > base_khz)
-		add_step(l, limits->max_khz);
-}
-
-void frequency_fill_ladder(struct speed_ladder *ladder, const struct frequency_limits *limits)
-{
-	memset(ladder, 0, sizeof(*ladder));
-	ladder->kind = SPEED_FREQ;
-	if (limits->nr_listed)
-		take_listed(ladder, limits);
-	else
-		take_grid(ladder, limits);
-	if (limits->boost_khz > ladder->value[ladder->nr_steps - 1])
-		add_step(ladder, limits->boost_khz);
-}
-
-static void list_khz(struct frequency_limits *limits, unsigned long khz)
-{
-	if (limits->nr_listed < SPEED_MAX_STEPS)
-		limits->listed_khz[limits->nr_listed++] = (uint32_t)khz;
-}
-
-/* Drivers that list boost speeds apart can use them only while the switch is on. */
-static void read_limits(const struct domain *d, struct frequency_limits *ret)
-{
-	unsigned int cpu = d->governor.cpu;
-	struct cpufreq_available_frequencies *listed = cpufreq_get_available_frequencies(cpu);
-	struct cpufreq_available_frequencies *boost = cpufreq_get_boost_frequencies(cpu);
-	char path[96], text[32];
-
-	memset(ret, 0, sizeof(*ret));
-	ret->min_khz = d->min_khz;
-	ret->max_khz = d->max_khz;
-	for (struct cpufreq_available_frequencies *f = listed; f; f = f->next)
-		list_khz(ret, f->frequency);
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/base_frequency", cpu);
-	if (knob_read_path(path, text, sizeof(text)) > 0)
-		ret->base_khz = strtoul(text, NULL, 10);
-	if (knob_read_path("/sys/devices/system/cpu/cpufreq/boost", text, sizeof(text)) <= 0 || text[0] != '1')
-		text[0] = '\0';
-	for (struct cpufreq_available_frequencies *f = boost; f && text[0]; f = f->next)
-		ret->boost_khz = f->frequency > ret->boost_khz ? f->frequency : ret->boost_khz;
-	if (listed)
-		cpufreq_put_available_frequencies(listed);
-	if (boost)
-		cpufreq_put_boost_frequencies(boost);
-}
 
 static int find_domains(struct frequency *f, const struct cpulist *cpus)
 {
 	struct cpulist left = *cpus;
 
 	for (int cpu = cpulist_next(&left, 0); cpu >= 0; cpu = cpulist_next(&left, 0)) {
-		int err = open_domain(&f->domains[f->nr++], (unsigned int)cpu);
+		struct domain *d = &f->domains[f->nr++];
+		int err = domain_open(d, (unsigned int)cpu);
 
 		if (err)
 			return err;
-		f->exact = f->exact && f->domains[f->nr - 1].setspeed.fd >= 0 &&
-			   has_governor((unsigned int)cpu, "userspace");
-		cpulist_andnot(&left, &f->domains[f->nr - 1].cpus);
+		f->ways.has_userspace &= d->setspeed.fd >= 0;
+		f->ways.has_cap &= d->max_khz > d->min_khz;
+		f->ways.has_epp &= d->epp.fd >= 0;
+		for (int c = cpulist_next(&d->cpus, 0); c >= 0; c = cpulist_next(&d->cpus, (unsigned int)c + 1))
+			f->domain_of[c] = (uint16_t)(f->nr - 1);
+		cpulist_andnot(&left, &d->cpus);
 	}
 	return f->nr ? 0 : -ENODEV;
 }
@@ -244,20 +46,27 @@ static int find_domains(struct frequency *f, const struct cpulist *cpus)
 int frequency_open(struct frequency **ret, const struct cpulist *cpus)
 {
 	struct frequency *f = calloc(1, sizeof(*f));
-	struct frequency_limits limits;
+	struct ladder_limits limits;
+	char text[32];
 	int err;
 
 	if (!f)
 		return -ENOMEM;
+	f->boost.fd = -1;
+	f->ways = (struct ladder_ways){ .has_userspace = true, .has_cap = true, .has_epp = true };
 	f->domains = calloc(cpulist_count(cpus) + 1, sizeof(*f->domains));
-	f->exact = true;
 	err = f->domains ? find_domains(f, cpus) : -ENOMEM;
+	if (!err && !domain_open_boost(&f->boost, &f->boost_on))
+		f->ways.boost_is_on = knob_read(&f->boost, text, sizeof(text)) > 0 && !strcmp(text, f->boost_on);
+	f->way = ladder_find_way(&f->ways, LADDER_USERSPACE);
+	if (!err && f->way == LADDER_NOTHING)
+		err = -ENODEV;
 	if (err) {
 		frequency_close(f);
 		return err;
 	}
-	read_limits(&f->domains[0], &limits);
-	frequency_fill_ladder(&f->ladder, &limits);
+	domain_read_limits(&f->domains[0], &limits);
+	ladder_fill(&f->ladder, &limits);
 	*ret = f;
 	return 0;
 }
@@ -267,9 +76,19 @@ const struct speed_ladder *frequency_ladder(const struct frequency *f)
 	return &f->ladder;
 }
 
-const char *frequency_method(const struct frequency *f)
+enum ladder_way frequency_way(const struct frequency *f)
 {
-	return f->exact ? "userspace" : "cap";
+	return f->way;
+}
+
+/* What only these ways touch, so that nobody else's choice is undone where they are not needed. */
+static int journal_way(const struct frequency *f, struct journal *j)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < f->nr && f->way == LADDER_EPP && !err; i++)
+		err = journal_add_knob(j, &f->domains[i].epp);
+	return f->way == LADDER_BOOST ? journal_add_knob(j, &f->boost) : err;
 }
 
 /* Undone from the last to the first: limits, governor, and the speed that only the governor userspace takes. */
@@ -294,7 +113,7 @@ int frequency_journal(const struct frequency *f, struct journal *j)
 		if (!err)
 			err = journal_add_knob(j, &d->min);
 	}
-	return err;
+	return err ? err : journal_way(f, j);
 }
 
 static int change_khz(struct undo *u, struct knob *k, unsigned long khz, struct outcome *ret)
@@ -305,16 +124,42 @@ static int change_khz(struct undo *u, struct knob *k, unsigned long khz, struct 
 	return knob_change(u, k, text, ret);
 }
 
-/* The widest limits, and the governor: lost on suspend, on hotplug, with a driver, and by other managers of power. */
+/* Heat, power limits and firmware keep a CPU below what it is allowed: that is not for us to change. */
+static int change_or_less(struct undo *u, struct domain *d, struct knob *k, unsigned long khz, struct outcome *ret)
+{
+	int err = change_khz(u, k, khz, ret);
+	char text[32];
+	unsigned long got;
+
+	if (err != -EIO)
+		return err;
+	got = knob_read(k, text, sizeof(text)) > 0 ? strtoul(text, NULL, 10) : 0;
+	if (!got || got > khz)
+		return err;
+	if (!d->was_held_back && !ret->note[0])
+		snprintf(ret->note, sizeof(ret->note), "CPU %u: held at %lu kHz instead of %lu, by heat or firmware",
+			 k->cpu, got, khz);
+	d->held_back = true;
+	k->ours = 0;
+	ret->where[0] = '\0';
+	return ret->error = 0;
+}
+
+/* Limits and governor: lost on suspend, on hotplug, with a driver, and by other managers of power. */
 static int hold_domain(struct frequency *f, struct domain *d, struct undo *u, struct outcome *ret)
 {
 	int err = change_khz(u, &d->min, d->min_khz, ret);
+	const char *want;
+	char now[64];
 
-	if (!err && f->exact)
-		err = change_khz(u, &d->max, d->max_khz, ret);
-	if (!err && f->exact)
-		err = knob_change(u, &d->governor, "userspace", ret);
-	return err;
+	if (!err && f->way != LADDER_CAP)
+		err = change_or_less(u, d, &d->max, d->max_khz, ret);
+	if (err)
+		return err;
+	if (knob_read(&d->governor, now, sizeof(now)) < 0)
+		now[0] = '\0'; /* knob_change tells why */
+	want = ladder_governor(f->way, now, d->governors, d->epp.fd >= 0);
+	return want ? knob_change(u, &d->governor, want, ret) : 0;
 }
 
 int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret)
@@ -329,7 +174,8 @@ int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret)
 /* Nobody may read or write the speed of a domain without an online CPU; what it says afterwards is nobody's doing. */
 static void let_go(struct domain *d)
 {
-	d->governor.ours = d->setspeed.ours = d->min.ours = d->max.ours = 0;
+	d->governor.ours = d->setspeed.ours = d->min.ours = d->max.ours = d->epp.ours = 0;
+	d->asked_khz = 0;
 }
 
 static bool is_away(const struct domain *d, const struct cpulist *online)
@@ -340,43 +186,114 @@ static bool is_away(const struct domain *d, const struct cpulist *online)
 	return cpulist_empty(&cpus);
 }
 
+static int set_domain(struct frequency *f, struct domain *d, uint32_t khz, struct undo *u, struct outcome *ret)
+{
+	switch (f->way) {
+	case LADDER_USERSPACE:
+		return change_or_less(u, d, &d->setspeed, khz, ret);
+	case LADDER_CAP:
+		return change_or_less(u, d, &d->max, khz, ret);
+	case LADDER_EPP:
+		return knob_change(u, &d->epp, ladder_epp(&f->ladder, khz), ret);
+	case LADDER_BOOST:
+	case LADDER_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+static uint32_t fastest_of(const struct domain *d, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS])
+{
+	uint32_t khz = (uint32_t)d->min_khz;
+
+	for (int cpu = cpulist_next(&d->clocked, 0); cpu >= 0; cpu = cpulist_next(&d->clocked, (unsigned int)cpu + 1))
+		khz = khz_by_cpu[cpu] > khz ? khz_by_cpu[cpu] : khz;
+	return khz > d->max_khz ? (uint32_t)d->max_khz : khz;
+}
+
+/* One switch for all: on while somebody is to be faster than nominal, or at the top where nominal is the top. */
+static int set_boost(struct frequency *f, uint32_t fastest_khz, struct undo *u, struct outcome *ret)
+{
+	const struct speed_ladder *l = &f->ladder;
+	bool on = fastest_khz > l->value[l->nominal] || fastest_khz >= l->value[l->nr_steps - 1];
+
+	if (!f->ways.boost_is_on || (f->way != LADDER_BOOST && f->way != LADDER_NOTHING))
+		return 0;
+	on = on || f->way == LADDER_NOTHING;
+	return knob_change(u, &f->boost, on ? f->boost_on : f->boost_on[0] == '1' ? "0" : "1", ret);
+}
+
 int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], const struct cpulist *online,
 		    struct undo *u, struct outcome *ret)
 {
+	uint32_t fastest_khz = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; i < f->nr && !err; i++) {
 		struct domain *d = &f->domains[i];
-		unsigned long khz = d->min_khz;
+		uint32_t khz = fastest_of(d, khz_by_cpu);
 
 		if (is_away(d, online)) {
 			let_go(d);
 			continue;
 		}
-		for (int cpu = cpulist_next(&d->cpus, 0); cpu >= 0; cpu = cpulist_next(&d->cpus, (unsigned int)cpu + 1))
-			khz = khz_by_cpu[cpu] > khz ? khz_by_cpu[cpu] : khz;
-		khz = khz > d->max_khz ? d->max_khz : khz;
+		fastest_khz = khz > fastest_khz ? khz : fastest_khz;
+		d->was_held_back = d->held_back;
+		d->held_back = false;
 		err = hold_domain(f, d, u, ret);
 		if (!err)
-			err = change_khz(u, f->exact ? &d->setspeed : &d->max, khz, ret);
-		if (err == -EBUSY) { /* it goes or comes at this very moment; the next step will see */
+			err = set_domain(f, d, khz, u, ret);
+		d->asked_khz = err ? 0 : khz;
+		if (err == -EBUSY) { /* it goes or comes, or its governor changes, just now; the next step will see */
 			let_go(d);
 			err = ret->error = 0;
 			ret->where[0] = '\0';
 		}
 	}
-	return err;
+	return err ? err : set_boost(f, fastest_khz, u, ret);
+}
+
+int frequency_fall(struct frequency *f, struct journal *j)
+{
+	enum ladder_way was = f->way;
+	int err;
+
+	f->way = ladder_find_way(&f->ways, was < LADDER_NOTHING ? was + 1 : LADDER_NOTHING);
+	err = journal_way(f, j);
+	if (!err)
+		err = journal_sync(j);
+	if (err) {
+		f->way = was;
+		return err;
+	}
+	for (uint32_t i = 0; i < f->nr; i++)
+		let_go(&f->domains[i]);
+	return (int)f->way;
+}
+
+uint32_t frequency_asked_khz(const struct frequency *f, const struct cpulist *cpus)
+{
+	uint32_t khz = 0;
+
+	for (int cpu = cpulist_next(cpus, 0); cpu >= 0; cpu = cpulist_next(cpus, (unsigned int)cpu + 1)) {
+		const struct domain *d = &f->domains[f->domain_of[cpu]];
+
+		khz = d->asked_khz > khz ? d->asked_khz : khz;
+	}
+	return khz;
 }
 
 bool frequency_drifted(struct frequency *f)
 {
-	bool drifted = false;
+	bool drifted = f->boost.drifted;
 
+	f->boost.drifted = false;
 	for (uint32_t i = 0; i < f->nr; i++) {
 		struct domain *d = &f->domains[i];
 
-		drifted |= d->governor.drifted || d->min.drifted || d->max.drifted || (f->exact && d->setspeed.drifted);
-		d->governor.drifted = d->min.drifted = d->max.drifted = d->setspeed.drifted = false;
+		drifted |= d->governor.drifted || d->min.drifted || d->max.drifted || d->epp.drifted ||
+			   (f->way == LADDER_USERSPACE && d->setspeed.drifted);
+		d->governor.drifted = d->min.drifted = d->max.drifted = d->setspeed.drifted = d->epp.drifted = false;
 	}
 	return drifted;
 }
@@ -385,12 +302,9 @@ void frequency_close(struct frequency *f)
 {
 	if (!f)
 		return;
-	for (uint32_t i = 0; f->domains && i < f->nr; i++) {
-		knob_close(&f->domains[i].governor);
-		knob_close(&f->domains[i].setspeed);
-		knob_close(&f->domains[i].min);
-		knob_close(&f->domains[i].max);
-	}
+	for (uint32_t i = 0; f->domains && i < f->nr; i++)
+		domain_close(&f->domains[i]);
+	knob_close(&f->boost);
 	free(f->domains);
 	free(f);
 }

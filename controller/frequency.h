@@ -2,8 +2,8 @@
 /*
  * frequency.h - the speed of CPUs.  Port to libcpupower, which knows the sysfs of "/" only.
  *
- * Where the governor `userspace` is there, a speed is set exactly; otherwise the highest speed is capped.  CPUs that
- * the hardware clocks together are one domain and run at the fastest speed that one of them is to have.
+ * The best way that every CPU has (ladder.h) is taken first.  CPUs that the hardware clocks together are one domain and
+ * run at the fastest speed that one of them is to have.
  */
 #ifndef PARTIES_FREQUENCY_H
 #define PARTIES_FREQUENCY_H
@@ -11,39 +11,35 @@
 #include "cpulist.h"
 #include "journal.h"
 #include "knob.h"
+#include "ladder.h"
 
 struct frequency;
 
-/* What a driver says of a domain.  The ladder is the first domain's. */
-struct frequency_limits {
-	uint32_t nr_listed; /* 0: no list */
-	uint32_t listed_khz[SPEED_MAX_STEPS];
-	unsigned long min_khz, max_khz;
-	unsigned long base_khz;  /* what the vendor guarantees; 0: not said */
-	unsigned long boost_khz; /* 0: no boost speeds apart, or they are switched off */
-};
-
-/* Pure.  Listed speeds, else 100 MHz steps; a boost speed is one step above nominal. */
-void frequency_fill_ladder(struct speed_ladder *ladder, const struct frequency_limits *limits);
-
 /*
- * Finds the domains of `cpus` and the ladder; writes nothing.  -ENODEV: no cpufreq (virtual machines, containers), or
- * not for all of `cpus`.  -EROFS: sysfs is mounted read-only.  The caller closes.
+ * Finds the domains of `cpus`, the ladder and the ways; writes nothing.  -ENODEV: no cpufreq (virtual machines,
+ * containers), not for all of `cpus`, or no way to set a speed.  -EROFS: sysfs is mounted read-only.  The caller closes.
  */
 int frequency_open(struct frequency **ret, const struct cpulist *cpus);
 const struct speed_ladder *frequency_ladder(const struct frequency *f);
-/* "userspace" or "cap". */
-const char *frequency_method(const struct frequency *f);
-/* Journals governor, speed and limits of every domain. */
+enum ladder_way frequency_way(const struct frequency *f);
+/* Journals governor, speed and limits of every domain, and what the way needs beside them. */
 int frequency_journal(const struct frequency *f, struct journal *j);
 /* Takes control: the widest limits, and the governor.  On failure *ret tells why. */
 int frequency_start(struct frequency *f, struct undo *u, struct outcome *ret);
 /*
  * khz_by_cpu[cpu] for every CPU of the domains.  Domains of which no CPU is online are left out, and taken over again when
- * one is back.  On failure *ret tells why and the caller rolls `u` back.
+ * one is back.  A CPU that gets less than it is to have, by heat or firmware, is no failure: told once in ret->note.
+ * On failure *ret tells why and the caller rolls `u` back.
  */
 int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS], const struct cpulist *online,
 		    struct undo *u, struct outcome *ret);
+/*
+ * From now on the next way, whose files are journalled and synced first.  Returns it; LADDER_NOTHING: there is none, and
+ * the next frequency_apply frees all CPUs to run as fast as they can.  Negative errno: the journal cannot be written.
+ */
+int frequency_fall(struct frequency *f, struct journal *j);
+/* The fastest speed that was asked for any of `cpus` at the last step, their domains' other CPUs included; 0: none was. */
+uint32_t frequency_asked_khz(const struct frequency *f, const struct cpulist *cpus);
 /* Once: somebody else changed a speed since the last step. */
 bool frequency_drifted(struct frequency *f);
 /* NULL is fine. */

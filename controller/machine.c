@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-#include "frequency.h"
 #include "group.h"
 #include "lock.h"
-#include "managers.h"
 #include "resctrl.h"
 #include "restore.h"
+#include "speed.h"
 
 enum { MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES, ERROR_SIZE = 256 };
 
@@ -31,12 +31,11 @@ struct machine {
 	struct cgroup_mounts mounts;
 	struct cpusets sets;
 	struct resctrl cache;
-	struct frequency *frequency; /* NULL unless it is what speed means here */
-	struct speed_ladder ladder;
+	struct speed speed;
 	struct knob online, allowed; /* CPUs; `allowed` is closed where the kernel does not say */
 	struct undo undo;
 	uint64_t step;
-	struct drift speed_drift;
+	bool in_force; /* what the groups are to have is what they have */
 	uint32_t nr_services, nr_groups; /* services first, then batches */
 	struct group groups[MAX_GROUPS];
 };
@@ -44,13 +43,6 @@ struct machine {
 static bool has_kind(const struct machine *m, enum cgroup_kind kind)
 {
 	return m->mounts.kinds[kind].version;
-}
-
-static void all_cpus(const struct topology *topo, struct cpulist *ret)
-{
-	cpulist_clear(ret);
-	for (uint32_t i = 0; i < topo->nr_cores; i++)
-		cpulist_or(ret, &topo->cores[i].cpus);
 }
 
 /* The cpuset controller is the one thing that nothing stands in for. */
@@ -68,35 +60,8 @@ static int find_cpuset(struct machine *m, char *error, size_t error_size)
 			 "or cgroup2), or use --mode observe; `parties doctor` says more");
 		return -ENOTSUP;
 	}
-	all_cpus(&m->topology, &cpus);
+	topology_cpus(&m->topology, &cpus);
 	return cpuset_check_allowed(m->mounts.kinds[CGROUP_CPUSET].dir, &cpus, error, error_size);
-}
-
-/* libcpupower sees only the sysfs of "/", so a tree has no frequency. */
-static int find_speed(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
-{
-	struct cpulist cpus;
-	int err = -ENODEV;
-
-	all_cpus(&m->topology, &cpus);
-	if ((opts->speed == CONFIG_SPEED_AUTO || opts->speed == CONFIG_SPEED_CPUFREQ) && !m->root[0])
-		err = frequency_open(&m->frequency, &cpus);
-	if (!err) {
-		m->ladder = *frequency_ladder(m->frequency);
-		return opts->force ? 0 : managers_refuse(m->root, error, error_size);
-	}
-	if (opts->speed == CONFIG_SPEED_CPUFREQ) {
-		snprintf(error, error_size, "speed = cpufreq: this machine lets nobody set the speed of its CPUs (%s): "
-			 "use bandwidth or auto", strerror(-err));
-		return -ENOTSUP;
-	}
-	if (opts->speed != CONFIG_SPEED_NONE && has_kind(m, CGROUP_CPU)) {
-		bandwidth_fill_ladder(&m->ladder);
-	} else if (opts->speed == CONFIG_SPEED_BANDWIDTH) {
-		snprintf(error, error_size, "speed = bandwidth: no cpu controller here: mount it, or use speed = none");
-		return -ENOTSUP;
-	}
-	return 0;
 }
 
 static int plan_groups(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
@@ -117,7 +82,7 @@ static int plan_groups(struct machine *m, const struct machine_opts *opts, char 
 				return -EINVAL;
 			}
 		group_init(&m->groups[m->nr_groups++]);
-		err = group_plan(&m->groups[i], m->root, what, is_batch, m->ladder.kind == SPEED_BANDWIDTH, &m->mounts,
+		err = group_plan(&m->groups[i], m->root, what, is_batch, m->speed.ladder.kind == SPEED_BANDWIDTH, &m->mounts,
 				 error, error_size);
 		if (err)
 			return err;
@@ -131,19 +96,21 @@ static void describe(struct machine *m)
 	uint32_t low_us = UINT32_MAX, high_us = 0;
 	size_t len;
 
-	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s speed=%s",
+	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s%s%s speed=%s",
 			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
-			       m->cache.ways.nr ? " cache=resctrl" : "", speeds[m->ladder.kind]);
-	if (m->ladder.kind == SPEED_FREQ)
+			       m->cache.ways.nr ? " cache=resctrl" : "", m->speed.clocks ? " clock=" : "",
+			       m->speed.clocks ? clocks_source_name(clocks_source(m->speed.clocks)) : "",
+			       speeds[m->speed.ladder.kind]);
+	if (m->speed.frequency)
 		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u",
-			 frequency_method(m->frequency), m->ladder.nr_steps);
+			 ladder_way_name(frequency_way(m->speed.frequency)), m->speed.ladder.nr_steps);
 	for (uint32_t i = 0; i < m->nr_services; i++) {
 		uint32_t us = bandwidth_period_us(m->groups[i].target_ns);
 
 		low_us = us < low_us ? us : low_us;
 		high_us = us > high_us ? us : high_us;
 	}
-	if (m->ladder.kind != SPEED_BANDWIDTH || !m->nr_services)
+	if (m->speed.ladder.kind != SPEED_BANDWIDTH || !m->nr_services)
 		return;
 	if (low_us == high_us)
 		snprintf(m->describe + len, sizeof(m->describe) - len, " period=%gms", low_us / 1e3);
@@ -153,7 +120,6 @@ static void describe(struct machine *m)
 
 static int take_control(struct machine *m, char *error, size_t error_size)
 {
-	struct outcome outcome = { 0 };
 	int err = journal_open(&m->journal, m->state_dir);
 
 	if (err) {
@@ -167,18 +133,7 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 		if (err)
 			return err;
 	}
-	if (!m->frequency)
-		return 0;
-	err = frequency_journal(m->frequency, m->journal);
-	if (!err)
-		err = journal_sync(m->journal);
-	undo_begin(&m->undo);
-	if (!err)
-		err = frequency_start(m->frequency, &m->undo, &outcome);
-	if (err)
-		snprintf(error, error_size, "cannot take over the speed of CPUs: %s",
-			 outcome.error ? outcome.where : strerror(-err));
-	return err;
+	return speed_start(&m->speed, m->journal, &m->undo, error, error_size);
 }
 
 static int find_out(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
@@ -186,7 +141,7 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 	int err = find_cpuset(m, error, error_size);
 
 	if (!err)
-		err = find_speed(m, opts, error, error_size);
+		err = speed_find(&m->speed, opts, has_kind(m, CGROUP_CPU), error, error_size);
 	if (!err)
 		err = plan_groups(m, opts, error, error_size);
 	if (!err)
@@ -195,8 +150,18 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 		return err;
 	for (uint32_t i = 0; i < m->nr_groups; i++)
 		group_start_usage(&m->groups[i], m->root);
-	describe(m);
 	return 0;
+}
+
+/* Hundreds of CPUs have a handful of files each, and the usual limit is 1,024. */
+static void allow_files(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 static struct machine *machine_new(const struct machine_opts *opts)
@@ -206,6 +171,7 @@ static struct machine *machine_new(const struct machine_opts *opts)
 	if (!m)
 		return NULL;
 	m->lock.fd = m->online.fd = m->allowed.fd = -1;
+	allow_files();
 	m->dry = opts->dry;
 	m->topology = *opts->topology;
 	snprintf(m->root, sizeof(m->root), "%s", opts->root);
@@ -219,7 +185,7 @@ static void close_files(struct machine *m)
 		group_close(&m->groups[i]);
 	cpusets_close(&m->sets);
 	resctrl_close(&m->cache);
-	frequency_close(m->frequency);
+	speed_close(&m->speed);
 	knob_close(&m->online);
 	knob_close(&m->allowed);
 	journal_close(m->journal);
@@ -258,6 +224,7 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 	if (!err)
 		err = open_locked(m, opts, error, error_size);
 	if (!err) {
+		describe(m);
 		*ret = m;
 		return 0;
 	}
@@ -274,7 +241,7 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 
 const struct speed_ladder *machine_ladder(const struct machine *m)
 {
-	return &m->ladder;
+	return &m->speed.ladder;
 }
 
 struct cache_ways machine_ways(const struct machine *m)
@@ -338,28 +305,6 @@ static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 	return err;
 }
 
-static uint32_t value_of(const struct machine *m, uint32_t step)
-{
-	return m->ladder.value[step < m->ladder.nr_steps ? step : m->ladder.nr_steps - 1];
-}
-
-static int apply_frequency(struct machine *m, const struct allocation *want, const struct cpulist *online,
-			   struct outcome *ret)
-{
-	uint32_t khz_by_cpu[CPULIST_MAX_CPUS] = { 0 };
-
-	for (uint32_t core = 0; core < want->nr_cores; core++) {
-		const struct cpulist *cpus = &m->topology.cores[core].cpus;
-		int owner = want->owner[core];
-		/* The pool is parked; best effort and housekeeping run at nominal. */
-		uint32_t step = owner >= 0 ? want->speed[owner] : owner == ALLOCATION_IDLE ? 0 : m->ladder.nominal;
-
-		for (int cpu = cpulist_next(cpus, 0); cpu >= 0; cpu = cpulist_next(cpus, (unsigned int)cpu + 1))
-			khz_by_cpu[cpu] = value_of(m, step);
-	}
-	return frequency_apply(m->frequency, khz_by_cpu, online, &m->undo, ret);
-}
-
 static int apply_bandwidth(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
 	int err = 0;
@@ -367,7 +312,7 @@ static int apply_bandwidth(struct machine *m, const struct allocation *want, str
 	for (uint32_t i = 0; i < m->nr_services && !err; i++)
 		if (!m->groups[i].left_alone)
 			err = bandwidth_apply(&m->groups[i].bandwidth, cpulist_count(target_of(m, i)),
-					      value_of(m, want->speed[i]), &m->undo, ret);
+					      m->speed.ladder.value[want->speed[i]], &m->undo, ret);
 	return err;
 }
 
@@ -381,9 +326,9 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 		err = cpusets_apply(&m->sets, &m->undo, ret);
 	if (!err)
 		err = resctrl_apply(&m->cache, want, m->step, &m->undo, ret);
-	if (!err && m->ladder.kind == SPEED_FREQ && !drift_is_left(&m->speed_drift, m->step))
-		err = apply_frequency(m, want, online, ret);
-	if (!err && m->ladder.kind == SPEED_BANDWIDTH)
+	if (!err)
+		err = speed_apply(&m->speed, want, &m->topology, online, m->journal, &m->undo, ret);
+	if (!err && m->speed.ladder.kind == SPEED_BANDWIDTH)
 		err = apply_bandwidth(m, want, ret);
 	if (!err)
 		err = freeze_batches(m, false, ret);
@@ -395,8 +340,7 @@ static void look_for_drift(struct machine *m, struct outcome *ret)
 	for (uint32_t i = 0; i < m->nr_groups; i++)
 		group_look_for_drift(&m->groups[i], &m->sets, m->step, ret);
 	resctrl_look_for_drift(&m->cache, m->step, ret);
-	if (m->frequency && frequency_drifted(m->frequency))
-		drift_note(&m->speed_drift, m->step, "CPUs", "their speed", ret->note, sizeof(ret->note));
+	speed_look_for_drift(&m->speed, m->step, ret);
 }
 
 /* Once more when a CPU came or went meanwhile: that is why it failed. */
@@ -409,10 +353,12 @@ static int apply_step(struct machine *m, const struct allocation *want, struct o
 		return refuse(ret, err, m->online.path, "");
 	m->step++;
 	for (int tries = 0; ; tries++) {
-		*ret = (struct outcome){ 0 };
+		ret->error = 0; /* what became of the way to set speeds stays */
+		ret->where[0] = '\0';
 		undo_begin(&m->undo);
 		err = apply_all(m, want, &online, ret);
 		look_for_drift(m, ret);
+		m->in_force = !err;
 		if (!err)
 			return 0;
 		undo_rollback(&m->undo);
@@ -478,6 +424,16 @@ int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns)
 		return -EINVAL;
 	*ret_cpu_ns = group_usage_ns(&m->groups[service], m->root);
 	return 0;
+}
+
+void machine_measure(struct machine *m, struct sample *samples)
+{
+	if (!m->speed.clocks)
+		return;
+	clocks_end_window(m->speed.clocks);
+	for (uint32_t i = 0; i < m->nr_services && m->in_force; i++)
+		if (!m->groups[i].left_alone)
+			samples[i].measured_khz = speed_measure(&m->speed, i, target_of(m, i), &samples[i]);
 }
 
 int machine_close(struct machine *m)

@@ -53,6 +53,8 @@ struct actuator machine_actuator(struct machine *m);
 int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids);
 /* CPU time of a service's group since it was opened, ns.  Negative errno. */
 int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns);
+/* Measured speeds of the window that ends now, into the samples of all services; unknown ones stay 0.  Once per tick. */
+void machine_measure(struct machine *m, struct sample *samples);
 /* Restores everything and frees; NULL is fine.  Negative errno of the first thing that could not be restored. */
 int machine_close(struct machine *m);
 

@@ -43,6 +43,7 @@ struct sample {
 	uint64_t net_delay_ns;   /* the same without what throttling explains */
 	struct culprits culprits;
 	uint64_t nr_listen_drops;
+	uint32_t measured_khz;   /* of the service's CPUs while they were awake; 0: unknown */
 	enum policy_signal signal;
 	/* The same window as the feedback that does not steer shows it; not known: all 0. */
 	struct sample_other {
@@ -72,10 +73,14 @@ struct cache_ways {
 	uint32_t nr, floor;
 };
 
+/* What became of the way in which speeds are set; GONE: from now on they are nobody's to move. */
+enum outcome_speed { OUTCOME_SPEED_AS_BEFORE, OUTCOME_SPEED_OTHERWISE, OUTCOME_SPEED_GONE };
+
 struct outcome {
 	int error;          /* 0, or negative errno of the first write that failed; the whole step was rolled back */
 	uint32_t nr_writes; /* writes that changed something */
 	char where[160];    /* file and reason of that failure, for the log */
+	enum outcome_speed speed; /* holds also when the step failed */
 	char note[160];     /* "", or what the operator should know although nothing failed */
 };
 

@@ -228,7 +228,7 @@ static void add_share(json_t *object, const struct tick *tick, uint32_t i)
 	json_object_set_new(object, "core_ids", json_string(ids));
 	if (tick->ways.nr)
 		json_object_set_new(object, "ways", json_integer(a->ways[i]));
-	if (ladder->kind == SPEED_NONE)
+	if (ladder->kind == SPEED_NONE || tick->speed_is_gone)
 		return;
 	json_object_set_new(object, "speed", json_integer(a->speed[i]));
 	json_object_set_new(object, ladder->kind == SPEED_FREQ ? "khz" : "permille",
@@ -270,6 +270,8 @@ static json_t *service_json(const struct tick *tick, uint32_t i)
 			(json_int_t)s->oldest_ns, "cpu_ns", (json_int_t)s->cpu_ns));
 	json_object_set_new(ret, "run_delay_s", s->has_run_delay ? json_real(seconds(s->run_delay_ns)) : json_null());
 	json_object_set_new(ret, "net_delay_s", s->has_run_delay ? json_real(seconds(s->net_delay_ns)) : json_null());
+	if (s->measured_khz)
+		json_object_set_new(ret, "measured_khz", json_integer(s->measured_khz));
 	if (feedback_has_other(tick->config->feedback))
 		add_other(ret, &s->other);
 	if (s->culprits.known)
@@ -348,6 +350,9 @@ int record_tick(struct record *r, const struct tick *tick)
 			 "writes", (json_int_t)report->outcome.nr_writes, "where", report->outcome.where);
 	if (report->outcome.note[0])
 		json_object_set_new(json_object_get(line, "outcome"), "note", json_string(report->outcome.note));
+	if (report->outcome.speed)
+		json_object_set_new(json_object_get(line, "outcome"), "speed",
+				    json_string(report->outcome.speed == OUTCOME_SPEED_GONE ? "gone" : "otherwise"));
 	if (tick->steer && tick->started) {
 		uint32_t be = allocation_count(&tick->allocation, ALLOCATION_BE);
 		uint32_t idle = allocation_count(&tick->allocation, ALLOCATION_IDLE);
@@ -408,6 +413,8 @@ static json_t *totals_json(const struct record_totals *t)
 			"mean_speed", t->mean_speed, "late_requests_pct", t->late_requests_pct, "ticks",
 			(json_int_t)t->nr_ticks, "overruns", (json_int_t)t->nr_overruns, "moves",
 			(json_int_t)t->nr_moves, "infeasible", (json_int_t)t->nr_infeasible, "services", services));
+	if (t->has_package)
+		json_object_set_new(ret, "package_j", json_real(t->package_j));
 	json_object_set_new(ret, "infeasible_windows", json_integer((json_int_t)t->nr_infeasible_windows));
 	if (t->oracle)
 		add_oracle(ret, t->oracle);

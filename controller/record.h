@@ -45,6 +45,8 @@ struct record_totals {
 	} services[POLICY_MAX_SERVICES];
 	double core_seconds, energy_j;
 	const char *energy_source;    /* "modelled" or "measured" */
+	bool has_package;             /* the machine has energy meters */
+	double package_j;             /* what they measured of whole packages: never scored */
 	double be_work, be_core_seconds;
 	double own_cpu_pct;           /* of one core; BPF programs included where the kernel counts them */
 	double duration_s, mean_speed; /* mean_speed: kHz or permille, weighted by cores */

@@ -165,8 +165,8 @@ static int give_outcome(void *ctx, const struct allocation *want, struct outcome
 	const struct replay *r = ctx;
 
 	(void)want;
-	ret->error = r->outcome;
-	return r->outcome;
+	*ret = r->outcome;
+	return r->outcome.error;
 }
 
 const char *replay_start(struct replay *r)
@@ -221,7 +221,8 @@ static const char *take_sample(struct replay *r, uint32_t i, const json_t *objec
 const char *replay_tick(struct replay *r, const json_t *line)
 {
 	const json_t *services = json_object_get(line, "services");
-	const json_t *error = json_object_get(json_object_get(line, "outcome"), "error");
+	const json_t *outcome = json_object_get(line, "outcome"), *error = json_object_get(outcome, "error");
+	const char *speed = json_string_value(json_object_get(outcome, "speed"));
 	const char *why = NULL;
 	uint64_t now_ns, window_ns;
 
@@ -242,7 +243,9 @@ const char *replay_tick(struct replay *r, const json_t *line)
 		why = take_sample(r, i, json_array_get(services, i));
 	if (why)
 		return why;
-	r->outcome = (int)json_integer_value(error);
+	r->outcome = (struct outcome){ .error = (int)json_integer_value(error) };
+	if (speed && !strcmp(speed, "gone"))
+		r->outcome.speed = OUTCOME_SPEED_GONE;
 	r->last_ns = now_ns;
 	/* Says only that the run is lost, after which a record ends by itself. */
 	tick_step(&r->tick, now_ns, window_ns);

@@ -19,7 +19,7 @@ struct replay {
 	struct speed_ladder ladder;
 	struct tick tick;           /* after replay_tick: what is decided now */
 	struct sample samples[POLICY_MAX_SERVICES]; /* what the sensor gives next */
-	int outcome;                /* what the actuator answers next: 0, or negative errno */
+	struct outcome outcome;     /* what the actuator answers next */
 	uint64_t last_ns;           /* end of the tick before */
 	char why[160];
 };

@@ -15,8 +15,8 @@
 static const char *const column_names[REPORT_NR_COLUMNS] = {
 	"arrivals", "completed", "rps", "mean_us", "p50_us", "p95_us", "p99_us", "total_p99_us", "residency_p99_us",
 	"service_p99_us", "steer_us", "in_flight", "oldest_us", "over_target", "late", "listen_drops", "slack", "cores",
-	"speed", "khz", "permille", "cpu_s", "throttled_s", "other_completed", "other_p50_us", "other_p95_us", "other_p99_us",
-	"other_steer_us",
+	"speed", "khz", "measured_khz", "permille", "cpu_s", "throttled_s", "other_completed", "other_p50_us", "other_p95_us",
+	"other_p99_us", "other_steer_us",
 };
 
 const char *report_column_name(enum report_column column)

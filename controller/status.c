@@ -195,6 +195,8 @@ void status_summary(const struct tick *tick, const struct record_totals *t, FILE
 		all > 0 ? 100 * t->core_seconds / all : 0);
 	summarize_speed(tick->ladder, t->mean_speed, out);
 	fprintf(out, "  energy            %.1f J (%s)\n", t->energy_j, t->energy_source);
+	if (t->has_package)
+		fprintf(out, "  package energy    %.1f J (measured, of everything in the processors)\n", t->package_j);
 	fprintf(out, "  best effort       %.1f units of work in %.1f core seconds\n", t->be_work, t->be_core_seconds);
 	if (t->oracle)
 		summarize_oracle(t, out);

@@ -72,6 +72,16 @@ static int refuse(struct outcome *outcome, int err, const char *why)
 	return err;
 }
 
+/* Speeds that cannot be had are nobody's to move: off the wheel, at the step that is nearest to the truth. */
+static void pin_speeds(struct tick *tick)
+{
+	struct policy_view *view = &tick->report.view;
+
+	tick->speed_is_gone = true;
+	for (uint32_t i = 0; i < view->nr_services; i++)
+		view->services[i].min.speed = view->services[i].max.speed = tick->allocation.speed[i] = view->nominal_speed;
+}
+
 /* Puts the decision in force as a whole, or leaves everything as it was and says why in the outcome. */
 static int act(struct tick *tick)
 {
@@ -119,6 +129,8 @@ int tick_step(struct tick *tick, uint64_t now_ns, uint64_t window_ns)
 	tick->totals.nr_infeasible += r->decision.infeasible;
 
 	err = act(tick);
+	if (r->outcome.speed == OUTCOME_SPEED_GONE)
+		pin_speeds(tick);
 	tick->started |= !err;
 	tick->nr_failed = err ? tick->nr_failed + 1 : 0;
 	r->view.last_failed = err != 0;

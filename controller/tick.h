@@ -39,6 +39,7 @@ struct tick {
 	struct rng rng;
 	struct allocation allocation; /* what is applied; while observing: the start, which is not */
 	bool steer;                   /* false: observe only, the decision is never applied */
+	bool speed_is_gone;           /* the actuator gave speeds up: nominal, for everybody and ever */
 	bool started;
 	uint64_t start_ns;            /* records and status count from here */
 	uint32_t nr_lost, nr_failed;  /* failures in a row of the sensor, of the actuator */

@@ -200,3 +200,10 @@ out:
 	free(topo);
 	return err;
 }
+
+void topology_cpus(const struct topology *topo, struct cpulist *ret)
+{
+	cpulist_clear(ret);
+	for (uint32_t i = 0; i < topo->nr_cores; i++)
+		cpulist_or(ret, &topo->cores[i].cpus);
+}

@@ -28,5 +28,7 @@ struct topology {
 
 /* `root` is "" or a directory that stands in for "/".  Isolated CPUs are listed but make no core. Negative errno. */
 int topology_read(const char *root, struct topology *ret);
+/* The CPUs of all cores. */
+void topology_cpus(const struct topology *topo, struct cpulist *ret);
 
 #endif

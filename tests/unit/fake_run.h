@@ -20,6 +20,7 @@ struct fake_run {
 	struct speed_ladder ladder;
 	struct sample samples[2]; /* what the next read gives */
 	int read_error, apply_error;
+	enum outcome_speed speed; /* of the next outcomes */
 	struct allocation applied;
 	uint32_t nr_reads, nr_applies;
 	char calls[64]; /* r: read, i: init, s: step, a: apply */
@@ -54,7 +55,8 @@ static inline int fake_apply(void *ctx, const struct allocation *want, struct ou
 
 	run->nr_applies++;
 	fake_call("a");
-	*ret = (struct outcome){ .error = run->apply_error, .nr_writes = run->apply_error ? 0 : 1 };
+	*ret = (struct outcome){ .error = run->apply_error, .nr_writes = run->apply_error ? 0 : 1,
+				  .speed = run->speed };
 	if (run->apply_error)
 		snprintf(ret->where, sizeof(ret->where), "cpuset.cpus: no");
 	else

@@ -9,104 +9,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "fixtures/tree.h"
-#include "frequency.h"
+#include "fixtures/cpufreq.h"
 #include "machine.h"
 #include "restore.h"
-
-#define SYSFS "/sys/devices/system/cpu"
-
-static char root[TREE_PATH_SIZE];
-static struct journal *journal;
-static struct undo *undo;
-static struct outcome outcome;
-static struct frequency *frequency;
-static struct cpulist cpus;
-static bool bound;
-
-static int make_tree(void **state)
-{
-	(void)state;
-	tree_make(root);
-	undo = calloc(1, sizeof(*undo));
-	memset(&outcome, 0, sizeof(outcome));
-	frequency = NULL;
-	bound = false;
-	return journal_open(&journal, root);
-}
-
-static int remove_tree(void **state)
-{
-	(void)state;
-	frequency_close(frequency);
-	journal_close(journal);
-	free(undo);
-	while (bound && umount2(SYSFS, MNT_DETACH) == 0)
-		;
-	tree_remove(root);
-	return 0;
-}
-
-/* From here on the library sees the tree. */
-static void bind_tree(void)
-{
-	char dir[TREE_PATH_SIZE + 8];
-
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
-		print_message("# skip: a private mount namespace needs root\n");
-		skip();
-	}
-	snprintf(dir, sizeof(dir), "%s/cpu", root);
-	assert_int_equal(mount(dir, SYSFS, NULL, MS_BIND, NULL), 0);
-	bound = true;
-}
-
-static void put(unsigned int cpu, const char *file, const char *text)
-{
-	tree_put(root, text, "cpu/cpu%u/cpufreq/%s", cpu, file);
-}
-
-static const char *get(unsigned int cpu, const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "cpu/cpu%u/cpufreq/%s", cpu, file);
-	return tree_line(root, path);
-}
-
-static void put_cpu(unsigned int cpu, const char *affected, const char *listed, const char *governors)
-{
-	put(cpu, "affected_cpus", affected);
-	put(cpu, "related_cpus", affected);
-	put(cpu, "cpuinfo_min_freq", "1500000\n");
-	put(cpu, "cpuinfo_max_freq", "3000000\n");
-	put(cpu, "scaling_min_freq", "2000000\n");
-	put(cpu, "scaling_max_freq", "2500000\n");
-	put(cpu, "scaling_governor", "schedutil\n");
-	put(cpu, "scaling_available_governors", governors);
-	put(cpu, "scaling_setspeed", "<unsupported>\n");
-	if (listed)
-		put(cpu, "scaling_available_frequencies", listed);
-}
-
-static void open_cpus(const char *list)
-{
-	assert_int_equal(cpulist_parse(list, &cpus), 0);
-	assert_int_equal(frequency_open(&frequency, &cpus), 0);
-}
-
-static void take_over(void)
-{
-	assert_int_equal(frequency_journal(frequency, journal), 0);
-	assert_int_equal(journal_sync(journal), 0);
-	undo_begin(undo);
-	assert_int_equal(frequency_start(frequency, undo, &outcome), 0);
-}
 
 static void a_machine_without_cpufreq_says_so(void **state)
 {
@@ -140,7 +48,7 @@ static void listed_speeds_make_the_ladder(void **state)
 	assert_int_equal(l->value[0], 1500000);
 	assert_int_equal(l->value[2], 2450000);
 	assert_int_equal(l->nominal, 2);
-	assert_string_equal(frequency_method(frequency), "userspace");
+	assert_int_equal(frequency_way(frequency), LADDER_USERSPACE);
 }
 
 static void a_turbo_mark_is_one_step_above_nominal(void **state)
@@ -186,7 +94,7 @@ static void without_a_list_steps_are_100_mhz_up_to_the_base_speed(void **state)
 	assert_int_equal(l->value[l->nominal], 2250000);
 	assert_int_equal(l->nominal, l->nr_steps - 2);
 	assert_int_equal(l->value[l->nr_steps - 1], 3000000);
-	assert_string_equal(frequency_method(frequency), "cap");
+	assert_int_equal(frequency_way(frequency), LADDER_CAP);
 }
 
 static void with_the_governor_userspace_a_speed_is_set_exactly(void **state)
@@ -299,17 +207,12 @@ static void what_another_manager_of_power_changes_is_put_back(void **state)
 static void a_speed_that_cannot_be_written_is_told_with_its_reason(void **state)
 {
 	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000 };
-	char dir[TREE_PATH_SIZE + 8];
-
 	(void)state;
 	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
 	bind_tree();
 	open_cpus("0");
 	take_over();
-	/* A second, read-only view on top: the first one has our open descriptors. */
-	snprintf(dir, sizeof(dir), "%s/cpu", root);
-	assert_int_equal(mount(dir, SYSFS, NULL, MS_BIND, NULL), 0);
-	assert_int_equal(mount(NULL, SYSFS, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+	lock_tree();
 	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), -EROFS);
 	assert_non_null(strstr(outcome.where, "scaling_setspeed"));
 	assert_non_null(strstr(outcome.where, strerror(EROFS)));
@@ -396,7 +299,7 @@ static void this_machine_runs_at_every_step_and_gets_its_own_back(void **state)
 	snprintf(max, sizeof(max), "%s", tree_get(SYSFS, "cpu0/cpufreq/scaling_max_freq"));
 	take_over();
 	for (uint32_t i = 0; i < frequency_ladder(frequency)->nr_steps; i++) {
-		bool exact = !strcmp(frequency_method(frequency), "userspace");
+		bool exact = frequency_way(frequency) == LADDER_USERSPACE;
 		const char *file = exact ? "cpu0/cpufreq/scaling_setspeed" : "cpu0/cpufreq/scaling_max_freq";
 		uint32_t want = khz[0] = frequency_ladder(frequency)->value[i];
 

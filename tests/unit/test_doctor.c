@@ -101,8 +101,9 @@ static void the_way_to_set_a_speed_is_named(void **state)
 		{ "epyc-7302 domain=l3", "frequency", true, "8 domains", "up to 4 CPUs are clocked together", "", "" },
 		{ "ryzen-5950x", "frequency", true, "amd-pstate-epp by cap, 16 steps", "userspace is not offered",
 		  "scaling_max_freq", "amd_pstate=passive" },
-		{ "ryzen-5950x", "preference", false, "balance_performance, of: default", "sets no energy preference",
-		  NULL, NULL },
+		{ "ryzen-5950x", "preference", true, "balance_performance, of: default", "",
+		  "only where speeds and caps do nothing", "" },
+		{ "epyc-7302", "preference", false, "none", "no energy preference", "", "" },
 		{ "i9-12900k", "frequency", true,
 		  "intel_pstate by cap, 12 steps (no list, so every 100 MHz) 1.5..3.9 GHz, 24 "
 		  "domains, governor powersave, boost on",
@@ -123,6 +124,21 @@ static void the_way_to_set_a_speed_is_named(void **state)
 	doctor_judge(&facts, &report);
 	assert_expected(&(struct expected){ "a CPU without", "frequency", false, NULL, "1 of 32 CPUs have no cpufreq",
 					    "bandwidth", NULL });
+}
+
+static void what_tells_the_truth_about_speed_and_energy_is_named(void **state)
+{
+	(void)state;
+	examine("ryzen-5950x");
+	assert_expected(&(struct expected){ "ryzen", "clock", false, "nothing", "aperf and mperf", "asked for", "" });
+	assert_expected(&(struct expected){ "ryzen", "energy", false, "no RAPL", "powercap", "modelled, and says so", "" });
+	tree_put(root, "3000000\n", "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_avg_freq");
+	tree_put(root, "package-0\n", "sys/class/powercap/intel-rapl:0/name");
+	tree_put(root, "1\n", "sys/class/powercap/intel-rapl:0/energy_uj");
+	doctor_look(root, NULL, &facts);
+	doctor_judge(&facts, &report);
+	assert_expected(&(struct expected){ "ryzen", "clock", true, "cpuinfo_avg_freq", "", "", "" });
+	assert_expected(&(struct expected){ "ryzen", "energy", true, "RAPL", "", "printed beside it", "" });
 }
 
 /* What the dry run of the machine says is what a run would say. */
@@ -255,7 +271,8 @@ static void other_managers_are_named_with_what_stops_them(void **state)
 					    "systemctl stop tuned; systemctl disable --now tlp" });
 	assert_has(find("interrupts")->advice, "which irqbalance (pid 300) would undo");
 	assert_true(report.can_run); /* no speed is set here, so nobody quarrels over it */
-	facts.frequency = (struct doctor_frequency){ .nr_cpus = 2, .nr_with = 2, .limits.max_khz = 1000000 };
+	facts.frequency = (struct doctor_frequency){ .nr_cpus = 2, .nr_with = 2, .limits.max_khz = 1000000,
+						      .ways.has_cap = true };
 	doctor_judge(&facts, &report);
 	assert_has(report.because, "managers: set speeds");
 	assert_has(find("managers")->fallback, "--force");
@@ -392,6 +409,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROOT_TEST(cores_are_counted_as_they_are),
 		ROOT_TEST(the_way_to_set_a_speed_is_named),
+		ROOT_TEST(what_tells_the_truth_about_speed_and_energy_is_named),
 		ROOT_TEST(what_control_groups_lack_is_told_with_its_cause),
 		ROOT_TEST(causes_that_only_other_files_tell_are_told),
 		ROOT_TEST(a_tree_without_type_information_cannot_run),

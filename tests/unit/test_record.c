@@ -99,6 +99,66 @@ static void a_header_says_on_what_machine_and_with_which_settings(void **state)
 	json_decref(header);
 }
 
+static json_t *line_at(int nr)
+{
+	FILE *in = fopen(path, "r");
+	json_t *line = read_line(in);
+
+	while (nr--) {
+		json_decref(line);
+		line = read_line(in);
+	}
+	fclose(in);
+	return line;
+}
+
+static void measured_speed_and_energy_stand_beside_what_was_asked_for_and_modelled(void **state)
+{
+	struct record_totals totals;
+	json_t *line, *service;
+
+	(void)state;
+	run.samples[0].measured_khz = 2612345;
+	write_run(2);
+	line = line_at(2);
+	service = json_array_get(json_object_get(line, "services"), 0);
+	assert_int_equal(number(service, "khz"), 2450000);
+	assert_int_equal(number(service, "measured_khz"), 2612345);
+	assert_null(json_object_get(json_array_get(json_object_get(line, "services"), 1), "measured_khz"));
+	assert_null(json_object_get(json_object_get(line, "outcome"), "speed"));
+	json_decref(line);
+	line = line_at(3);
+	assert_null(json_object_get(line, "package_j")); /* no meters: not 0 */
+	json_decref(line);
+
+	tick_totals(&run.tick, &totals);
+	totals.has_package = true;
+	totals.package_j = 123.5;
+	assert_int_equal(record_open(&record, path), 0);
+	assert_int_equal(record_header(record, &run.tick, "live", ""), 0);
+	assert_int_equal(record_totals(record, &totals), 0);
+	assert_int_equal(record_close(record), 0);
+	line = line_at(1);
+	assert_float_equal(number(line, "package_j"), 123.5, 1e-9);
+	assert_string_equal(text(line, "energy_source"), "modelled");
+	json_decref(line);
+}
+
+static void speeds_that_are_given_up_are_in_the_outcome_and_no_longer_in_the_shares(void **state)
+{
+	json_t *line, *service;
+
+	(void)state;
+	run.speed = OUTCOME_SPEED_GONE;
+	write_run(2);
+	line = line_at(2);
+	service = json_array_get(json_object_get(line, "services"), 0);
+	assert_string_equal(text(json_object_get(line, "outcome"), "speed"), "gone");
+	assert_null(json_object_get(service, "khz"));
+	assert_int_equal(number(service, "cores"), 2);
+	json_decref(line);
+}
+
 static void a_tick_tells_what_was_seen_and_what_is_in_force(void **state)
 {
 	json_t *line, *service;
@@ -345,6 +405,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_header_says_on_what_machine_and_with_which_settings),
+		TEST(measured_speed_and_energy_stand_beside_what_was_asked_for_and_modelled),
+		TEST(speeds_that_are_given_up_are_in_the_outcome_and_no_longer_in_the_shares),
 		TEST(a_tick_tells_what_was_seen_and_what_is_in_force),
 		TEST(waiting_for_a_cpu_is_in_a_tick_and_unknown_waiting_is_null),
 		TEST(the_feedback_that_does_not_steer_stands_beside_the_one_that_does),

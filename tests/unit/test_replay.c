@@ -24,9 +24,12 @@ static struct {
 	char *action;
 } seen[NR_TICKS];
 
+static int speed_goes; /* at this tick */
+
 static int set_up(void **state)
 {
 	(void)state;
+	speed_goes = -1;
 	in = fdopen(memfd_create("record", MFD_CLOEXEC), "r");
 	if (!in)
 		return -1;
@@ -65,6 +68,7 @@ static void disturb(int n)
 	}
 	run.read_error = n % 17 == 16 ? -EIO : 0;
 	run.apply_error = n % 10 == 8 ? -EBUSY : 0;
+	run.speed = n == speed_goes ? OUTCOME_SPEED_GONE : OUTCOME_SPEED_AS_BEFORE;
 }
 
 static void write_run(const char *mode)
@@ -164,6 +168,21 @@ static void a_machine_of_quotas_with_reserved_cpus_comes_back_too(void **state)
 	expect_same_ticks();
 }
 
+/* Whether the step went well or failed. */
+static void speeds_that_were_given_up_are_given_up_again(void **state)
+{
+	(void)state;
+	for (int n = 7; n <= 8; n++) {
+		speed_goes = n;
+		write_run("live");
+		start();
+		expect_same_ticks();
+		assert_true(replay.tick.speed_is_gone);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
 static void a_header_that_lacks_something_says_what(void **state)
 {
 	static const char *const keys[][2] = {
@@ -230,6 +249,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_run_that_only_observed_comes_back_too, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_machine_of_quotas_with_reserved_cpus_comes_back_too, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(speeds_that_were_given_up_are_given_up_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_header_that_lacks_something_says_what, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_tick_that_lacks_something_says_what, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_missing_tick_is_noticed, set_up, tear_down),

@@ -126,6 +126,32 @@ static void a_failed_write_keeps_the_old_allocation_and_tells_the_policy(void **
 	assert_false(run.tick.report.view.last_failed);
 }
 
+static void speeds_that_are_given_up_are_pinned_to_nominal_even_when_the_step_failed(void **state)
+{
+	const struct policy_view *view = &run.tick.report.view;
+
+	(void)state;
+	run.next.shares[0].speed = 0;
+	step(0);
+	run.speed = OUTCOME_SPEED_GONE;
+	run.apply_error = -ENOSPC;
+	step(1);
+	run.speed = OUTCOME_SPEED_AS_BEFORE;
+	run.apply_error = 0;
+	assert_true(run.tick.speed_is_gone);
+	/* The old speed is outside the limits now. */
+	assert_int_equal(step(2), 0);
+	assert_int_equal(run.tick.report.outcome.error, -EINVAL);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(view->services[i].have.speed, 2);
+		assert_int_equal(view->services[i].min.speed, 2);
+		assert_int_equal(view->services[i].max.speed, 2);
+	}
+	run.next.shares[0].speed = 2;
+	step(3);
+	assert_int_equal(run.tick.report.outcome.error, 0);
+}
+
 static void a_start_that_failed_is_tried_again(void **state)
 {
 	(void)state;
@@ -308,6 +334,7 @@ int main(void)
 		TEST(the_view_shows_what_was_in_force_and_adds_up),
 		TEST(a_core_that_goes_offline_is_planned_around_and_comes_back),
 		TEST(a_failed_write_keeps_the_old_allocation_and_tells_the_policy),
+		TEST(speeds_that_are_given_up_are_pinned_to_nominal_even_when_the_step_failed),
 		TEST(a_start_that_failed_is_tried_again),
 		TEST(a_decision_that_loses_a_core_is_never_applied),
 		TEST(observing_decides_and_applies_nothing),

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * frequency_domain.h - the files of CPUs that are clocked together, for frequency.c alone.  Port to libcpupower.
+ */
+#ifndef PARTIES_FREQUENCY_DOMAIN_H
+#define PARTIES_FREQUENCY_DOMAIN_H
+
+#include "cpulist.h"
+#include "knob.h"
+#include "ladder.h"
+
+struct domain {
+	struct cpulist cpus;            /* these have one set of files */
+	struct cpulist clocked;         /* `cpus`, and those that the hardware clocks with them */
+	unsigned long min_khz, max_khz; /* of the hardware */
+	uint32_t asked_khz;             /* at the last step; 0: not yet */
+	bool held_back, was_held_back;  /* it got less, at the last step and at the one before */
+	char governors[128];            /* offered */
+	struct knob governor, min, max;
+	struct knob setspeed, epp;      /* closed where the driver has none that is of use */
+};
+
+/* -ENODEV: no cpufreq.  -EROFS.  The caller closes, also after an error. */
+int domain_open(struct domain *d, unsigned int cpu);
+void domain_close(struct domain *d);
+/* What the driver says of the speeds. */
+void domain_read_limits(const struct domain *d, struct ladder_limits *ret);
+/* The switch of boost speeds.  *ret_on: its text for "on".  -ENOENT: none here.  The caller closes. */
+int domain_open_boost(struct knob *k, const char **ret_on);
+
+#endif
