@@ -114,8 +114,6 @@ const char *ladder_governor(enum ladder_way way, const char *now, const char *of
 {
 	const char *want = NULL;
 
-	if (way == LADDER_USERSPACE)
-		return "userspace";
 	if (way == LADDER_EPP && !strcmp(now, "performance"))
 		want = "powersave";
 	else if (!strcmp(now, "userspace") || (!strcmp(now, "powersave") && !has_epp))

@@ -44,7 +44,7 @@ bool ladder_lists(const char *list, const char *word);
 bool ladder_has_epp(const char *preferences);
 /* The top step: performance; below it by thirds. */
 const char *ladder_epp(const struct speed_ladder *ladder, uint32_t khz);
-/* The governor to have for a way in place of `now`; NULL: `now` is as good as any. */
+/* The governor to have for a way other than userspace in place of `now`; NULL: `now` is as good as any. */
 const char *ladder_governor(enum ladder_way way, const char *now, const char *offered, bool has_epp);
 
 #endif

@@ -362,7 +362,7 @@ static void what_is_there_and_not_used_is_shown_all_the_same(void **state)
 	static const struct expected all[] = {
 		{ "mounted", "cache", true, "L3: 16 ways, 15 classes", "only where the configuration asks", "", "cache = auto" },
 		{ "mounted", "memory-bus", true, "MB in resctrl", "only for a batch that has memory_bandwidth", "", "" },
-		{ "RAPL", "energy", false, "RAPL", "does not read energy meters", "modelled", "" },
+		{ "RAPL", "energy", true, "RAPL", "", "modelled; what packages use is printed beside it", "" },
 		{ "systemd", "units", true, "systemd", "", "", "" },
 		{ "memory", "memory", true, "7812 MiB available", "", "", "" },
 	};
@@ -381,6 +381,7 @@ static void what_is_there_and_not_used_is_shown_all_the_same(void **state)
 	tree_put(root, "ffff\n", "sys/fs/resctrl/info/L3/cbm_mask");
 	tree_put(root, "15\n", "sys/fs/resctrl/info/L3/num_closids");
 	tree_put(root, "10\n", "sys/fs/resctrl/info/MB/min_bandwidth");
+	tree_put(root, "package-0\n", "sys/class/powercap/intel-rapl:0/name");
 	tree_put(root, "12345\n", "sys/class/powercap/intel-rapl:0/energy_uj");
 	tree_put(root, "", "run/systemd/system/.keep");
 	doctor_look(root, NULL, &facts);

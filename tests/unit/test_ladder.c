@@ -103,7 +103,6 @@ static void governors_that_stand_in_the_way_are_replaced(void **state)
 		bool has_epp;
 		const char *want;
 	} all[] = {
-		{ LADDER_USERSPACE, "schedutil", generic, false, "userspace" },
 		{ LADDER_CAP, "schedutil", generic, false, NULL },
 		{ LADDER_CAP, "performance", active, true, NULL },
 		{ LADDER_CAP, "powersave", generic, false, "performance" }, /* which would stay at the lowest speed */
