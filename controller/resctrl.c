@@ -157,7 +157,7 @@ static int find_mount(struct resctrl *r, const char *root, char *why, size_t siz
 	snprintf(r->mount.top, sizeof(r->mount.top), "/");
 	if (!is_there(r, "info") || !is_there(r, "schemata"))
 		return kernel_has_it(root) ? WHY("resctrl is not mounted; mount -t resctrl resctrl /sys/fs/resctrl") :
-					     WHY("neither CPU nor kernel offer resctrl; Intel, or AMD since Zen 2, and no rdt=!l3cat");
+					     WHY("neither CPU nor kernel offer resctrl; a CPU with L3 allocation (Intel, or AMD since Zen 2)");
 	if (access(r->mount.dir, W_OK))
 		return WHY("/sys/fs/resctrl: %s; run as root, outside of the container", strerror(errno));
 	r->mount.version = CGROUP_RESCTRL;
