@@ -76,7 +76,7 @@ fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fu
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
 pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest feedback \
 	sensor_wave schemata ladder effective) $(BUILD)/experiments/oracle/score.o $(patsubst %,$(BUILD)/metrics/%.o,window rolling choose)
-pure_ok := memcpy|memset|memmove|memcmp|strcmp|strlen|strchr|exp|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
+pure_ok := memcpy|memset|memmove|memcmp|bcmp|memchr|strcmp|strlen|strchr|exp|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
 
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -75,14 +75,25 @@ const char *ladder_way_name(enum ladder_way way)
 	return names[way];
 }
 
+static bool is_end(char c)
+{
+	return c == '\0' || c == ' ' || c == '\n';
+}
+
 bool ladder_lists(const char *list, const char *word)
 {
-	size_t length = strlen(word);
+	for (const char *at = list; *at;) {
+		size_t same = 0;
 
-	for (const char *at = list; (at = strchr(at, word[0])); at++)
-		if (strlen(at) >= length && !memcmp(at, word, length) && strchr(" \n", at[length]) &&
-		    (at == list || at[-1] == ' '))
+		while (word[same] && at[same] == word[same])
+			same++;
+		if (!word[same] && is_end(at[same]))
 			return true;
+		while (!is_end(*at))
+			at++;
+		while (*at && is_end(*at))
+			at++;
+	}
 	return false;
 }
 
