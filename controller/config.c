@@ -58,7 +58,8 @@ fail(struct parser *p, int line, const char *key, const char *format, ...)
 static const char *name_fault(const char *name)
 {
 	static const char *const files[] = { "tasks", "notify_on_release", "release_agent" };
-	static const char *const controllers[] = { "cgroup.", "cpu.", "cpuset.", "cpuacct.", "freezer." };
+	static const char *const controllers[] = { "cgroup.", "cpu.", "cpuset.", "cpuacct.", "freezer.", "memory.",
+						   "io." };
 	const char *clash = "the name would clash with a file of the cgroup file system";
 
 	if (!*name)

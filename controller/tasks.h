@@ -15,7 +15,7 @@
 /*
  * Moves every process of `pids` with a thread that is not inside into `dir`, journalling where each thread was.  Looks
  * again until two looks in a row find nobody outside.  Vanished tasks, and kernel threads that the kernel will not
- * move, are skipped.  Returns how many processes were moved, or negative errno; -EAGAIN: there was always somebody
+ * move, are skipped.  Returns how many processes (of resctrl: threads) were moved, or negative errno; -EAGAIN: there was always somebody
  * outside.
  */
 int tasks_move_in(const char *root, const struct cgroup_mount *mount, const char *dir, const struct match_pids *pids,

@@ -144,6 +144,8 @@ static void names_are_fit_for_a_directory(void **state)
 	refuses("[batch .]\n", "t.conf:1: [batch .]: '.' and '..' cannot be names");
 	refuses("[service tasks]\n",
 		"t.conf:1: [service tasks]: the name would clash with a file of the cgroup file system");
+	refuses("[batch memory.high]\n",
+		"t.conf:1: [batch memory.high]: the name would clash with a file of the cgroup file system");
 	refuses("[service cpuset.cpus]\n",
 		"t.conf:1: [service cpuset.cpus]: the name would clash with a file of the cgroup file system");
 	refuses("[service a123456789012345678901234567890x]\n",
