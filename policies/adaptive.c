@@ -23,8 +23,8 @@
 
 enum { SURE_COUNT = 1000, SOME_COUNT = 200 };
 
-/* A decision may take a second to be in force; until then the share is not to blame or to praise for what is seen. */
-static const uint64_t settle_ns = 1000000000;
+/* A decision may not be in force at once; until then the share is not to blame or to praise for what is seen. */
+static const uint64_t settle_ns = 500000000;
 static const uint64_t patience_ns = 1000000000, infeasible_ns = 3000000000, again_ns = 60000000000;
 /* Parts of it, each of which can be left out to see what it is worth. */
 enum part { TWO_QUEUES, SETTLE, RELUCTANCE, IN_ORDER };
@@ -33,7 +33,7 @@ static const struct policy_option options[] = {
 	[TWO_QUEUES] = { "two_queues", PART(
 		"Whether a queue for each core is thought of beside one for all; what expects better is believed.") },
 	[SETTLE] = { "settle", PART(
-		"Whether nothing is learned from the second after a decision, which may not be in force yet.") },
+		"Whether nothing is learned from the half second after a decision, which may not be in force yet.") },
 	[RELUCTANCE] = { "reluctance", PART(
 		"Whether, where cores are short, who has one keeps it against who misses it hardly more.") },
 	[IN_ORDER] = { "in_order", PART(
