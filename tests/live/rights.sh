@@ -117,9 +117,10 @@ refused 'steering' 'missing CAP_DAC_OVERRIDE (to write cgroups and frequencies),
 	"exec $parties run -c /proc/self/fd/0 --for 1s <&3" 3<"$scratch/conf"
 
 # The doctor says all of it at once, and has looked at the rest.
+knobs=$(sed -n 's/^\.It Sy //p' controller/man/parties-doctor.1 | sed 's/ , / /' | wc -w)
 doctor() {
 	nobody "$1" $parties doctor >"$scratch/doctor" 2>&1
-	tap_is "$? $(tail -n 1 "$scratch/doctor" | cut -c 1-41) $(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/doctor")" "3 $2 18" \
+	tap_is "$? $(tail -n 1 "$scratch/doctor" | cut -c 1-41) $(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/doctor")" "3 $2 $knobs" \
 		"the doctor, asked by nobody with $1"
 	tap_note "$(grep -A 2 '^bpf\|^rights\|^run:' "$scratch/doctor")"
 }
