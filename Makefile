@@ -80,7 +80,7 @@ pure_ok := memcpy|memset|memmove|memcmp|bcmp|memchr|strcmp|strlen|strchr|exp|log
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo accuracy check check-all check-cases check-faults check-vm cost figures fit plant-check sim purity clean help install tests fuzzers
+.PHONY: all deps objects demo accuracy check check-all check-cases check-faults check-vm cost figures fit plant-check sim purity clean help install tests fuzzers
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -179,6 +179,10 @@ $(BUILD)/purity: $(pure_o)
 	if [ -n "$$bad" ]; then echo "purity: not allowed in pure files:" $$bad >&2; exit 1; fi; touch $@
 purity: $(BUILD)/purity
 
+# Every C file of the host by itself, for a compiler's opinion.
+objects: $(call obj,metrics/*.c policies/*.c controller/*.c experiments/*/*.c tests/unit/*.c tests/bpf/*.c tests/cases/*.c \
+	tests/cases/common/*.c)
+
 # --- tests ----------------------------------------------------------------------------------------------------------
 LDLIBS_TEST = $(shell $(PKGCONF) --libs cmocka) $(LDLIBS_PARTIES)
 # A test that replaces a library function names it on a line "wrap: f g h" in its first comment.
@@ -214,7 +218,7 @@ cost:
 	$(Q)BUILD=$(BUILD) experiments/cost/run
 
 # libFuzzer needs clang; the library's code is compiled with coverage once for all of them.
-FUZZFLAGS := -std=gnu11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP
+FUZZFLAGS := -std=gnu11 -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP
 fuzz_o := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out controller/main.c,$(wildcard controller/*.c policies/*.c \
 	metrics/*.c experiments/plant/*.c experiments/oracle/*.c)) experiments/common/profile.c)
 $(BUILD)/fuzz/%.o: %.c | $(skels)

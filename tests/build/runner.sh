@@ -47,6 +47,14 @@ tests/run "$scratch"/share{1,2,3}.sh >"$scratch/output"
 tap_is "$(tail -n 1 "$scratch/output")" '3 passed, 1 failed, 3 skipped' 'tests that share the machine are added up'
 tap_is "$(grep -c '^  .*: b # SKIP reason' "$scratch/output")" 3 'and their skips are named'
 
+# Of those with the same word, one at a time.
+for i in 1 2; do
+	printf '#!/bin/bash\n# shares: word\necho 1..1; mkdir "%s/busy" && echo ok 1; sleep 0.2; rmdir "%s/busy"\n' "$scratch" "$scratch" \
+		>"$scratch/word$i.sh"
+	chmod +x "$scratch/word$i.sh"
+done
+tap_is "$(tests/run "$scratch"/word{1,2}.sh | tail -n 1)" '2 passed, 0 failed, 0 skipped' 'tests of the same word wait for each other'
+
 # Ctrl-C must end the test that is running.
 printf '#!/bin/bash\necho $$ >"%s/pid"\nsleep 60\n' "$scratch" >"$scratch/test.sh"
 tests/run "$scratch/test.sh" >/dev/null 2>&1 &

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 240
+# shares: groups
 #
 # Signals, the end of its time, and a start that fails for want of descriptors at every possible place: the machine is as
 # before.

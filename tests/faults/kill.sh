@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 240
+# shares: groups
 # timeout-all: 1800
 #
 # kill -9 at random moments, start and restore included, and then `parties restore` or the next run: the machine is as
