@@ -20,7 +20,7 @@ fuzz() {
 	local name=$1
 	mkdir -p "$scratch/$name"
 	cp -r "tests/fuzz/corpus/$name/." "$scratch/$name" &&
-		"$BUILD/fuzz/fuzz_$name" -max_total_time=$seconds -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
+		nice -n 5 "$BUILD/fuzz/fuzz_$name" -max_total_time=$seconds -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
 			-artifact_prefix="$scratch/$name." "$scratch/$name" >"$scratch/$name.log" 2>&1
 	echo $? >"$scratch/$name.status"
 }

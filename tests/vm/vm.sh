@@ -171,9 +171,9 @@ at_exit "rm -rf '$work'"
 fetch_kernel
 build_root || exit 1
 limit=400 status=0
-# It takes one CPU for minutes, and others may share the machine: as root, it goes first.
+# It takes one CPU for minutes, others may share the machine, and what it tells of time is compared: as root, it goes first.
 first=
-[ "$(id -u)" -ne 0 ] || first='nice -n -5'
+[ "$(id -u)" -ne 0 ] || first='nice -n -20'
 if [ $mode = exec ]; then
 	start exec "$2" "${3:-}"
 	finish
