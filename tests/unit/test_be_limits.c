@@ -82,10 +82,10 @@ static int make_tree(void **state)
 {
 	(void)state;
 	tree_make(root);
-	snprintf(dir, sizeof(dir), "%s/cg/work", root);
+	snprintf(dir, sizeof(dir), "%s/cg/index", root);
 	tree_put(root, "cpuset cpu io memory\n", "cg/cgroup.controllers");
-	tree_put(root, "max\n", "cg/work/memory.high");
-	tree_put(root, "", "cg/work/io.max");
+	tree_put(root, "max\n", "cg/index/memory.high");
+	tree_put(root, "", "cg/index/io.max");
 	limits = (struct limits){ .memory_high_bytes = 512 << 20, .io_max = "259:0 rbps=1048576" };
 	journal = NULL;
 	assert_int_equal(journal_open(&journal, root), 0);
@@ -105,11 +105,11 @@ static void limits_are_set_and_put_back(void **state)
 {
 	(void)state;
 	assert_int_equal(limit_files_set(&limits, dir, journal, error, sizeof(error)), 0);
-	assert_string_equal(tree_line(root, "cg/work/memory.high"), "536870912");
-	assert_string_equal(tree_line(root, "cg/work/io.max"), "259:0 rbps=1048576");
+	assert_string_equal(tree_line(root, "cg/index/memory.high"), "536870912");
+	assert_string_equal(tree_line(root, "cg/index/io.max"), "259:0 rbps=1048576");
 	assert_int_equal(restore_journal(root, root, error, sizeof(error)), 2);
-	assert_string_equal(tree_line(root, "cg/work/memory.high"), "max");
-	assert_string_equal(tree_line(root, "cg/work/io.max"), "259:0 rbps=max wbps=max riops=max wiops=max");
+	assert_string_equal(tree_line(root, "cg/index/memory.high"), "max");
+	assert_string_equal(tree_line(root, "cg/index/io.max"), "259:0 rbps=max wbps=max riops=max wiops=max");
 }
 
 static void a_limit_that_a_disk_had_before_comes_back(void **state)
@@ -117,13 +117,13 @@ static void a_limit_that_a_disk_had_before_comes_back(void **state)
 	const char *before = "8:0 rbps=5 wbps=max riops=max wiops=max\n259:0 rbps=7 wbps=max riops=max wiops=9\n";
 
 	(void)state;
-	tree_put(root, before, "cg/work/io.max");
+	tree_put(root, before, "cg/index/io.max");
 	assert_int_equal(inject_add("*/io.max write ignored", root, error, sizeof(error)), 0);
 	assert_int_equal(limit_files_set(&limits, dir, journal, error, sizeof(error)), -EIO);
 	assert_non_null(strstr(error, "io_max: cannot be set"));
 	inject_clear();
 	assert_true(restore_journal(root, root, error, sizeof(error)) > 0);
-	assert_string_equal(tree_line(root, "cg/work/io.max"), "259:0 rbps=7 wbps=max riops=max wiops=9");
+	assert_string_equal(tree_line(root, "cg/index/io.max"), "259:0 rbps=7 wbps=max riops=max wiops=9");
 }
 
 static void a_limit_that_is_not_taken_is_told(void **state)
