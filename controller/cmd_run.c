@@ -18,6 +18,7 @@
 #include "options.h"
 #include "qos.h"
 #include "rapl.h"
+#include "record_file.h"
 #include "rights.h"
 #include "root.h"
 #include "roster.h"

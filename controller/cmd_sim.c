@@ -16,7 +16,7 @@
 #include "feedback.h"
 #include "options.h"
 #include "params.h"
-#include "record.h"
+#include "record_file.h"
 #include "status.h"
 #include "tuning.h"
 

@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record.c - port: a run as JSON lines.  One write per line, so that a killed run leaves whole lines; a line the disk
- * did not take entirely is cut off again.  It computes nothing beyond units and reads nothing back.
+ * record.c - pure but for the machine's name and memory: a run's numbers as JSON objects.  It computes nothing beyond
+ * units; where the objects go is not its business.
  */
 #include "record.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "culprits.h"
 #include "feedback.h"
 #include "params.h"
 #include "qos.h"
 #include "tuning.h"
-
-enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
-
-struct record {
-	int fd;
-	int error;       /* the first one */
-	char *created;   /* path of a file that is ours to remove while it holds nothing */
-	off_t length;    /* whole lines written */
-	char line[1 << 18];
-};
 
 static double seconds(uint64_t ns)
 {
@@ -38,57 +24,6 @@ static double seconds(uint64_t ns)
 static double us(uint64_t ns)
 {
 	return ns / 1e3;
-}
-
-/* Takes over `object`. */
-static int write_line(struct record *r, json_t *object)
-{
-	size_t length;
-	ssize_t written;
-	int err = 0;
-
-	if (!object)
-		return r->error = r->error ? r->error : -ENOMEM;
-	length = json_dumpb(object, r->line, sizeof(r->line) - 1, DUMP_FLAGS);
-	json_decref(object);
-	if (length == 0 || length >= sizeof(r->line)) {
-		err = -EMSGSIZE;
-	} else {
-		r->line[length++] = '\n';
-		written = write(r->fd, r->line, length);
-		if (written == (ssize_t)length)
-			r->length += written;
-		else
-			err = written < 0 ? -errno : -ENOSPC;
-		/* Cut a half line off; what cannot be cut (a pipe, a device) needs no cutting. */
-		if (written > 0 && err && ftruncate(r->fd, r->length) == 0)
-			lseek(r->fd, r->length, SEEK_SET);
-	}
-	if (err && !r->error)
-		r->error = err;
-	return err;
-}
-
-int record_open(struct record **ret, const char *path)
-{
-	struct record *r = calloc(1, sizeof(*r));
-	int err;
-
-	if (!r)
-		return -ENOMEM;
-	r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (r->fd >= 0)
-		r->created = strdup(path);
-	else if (errno == EEXIST)
-		/* Non-blocking: a FIFO without a reader is an error, not a wait. */
-		r->fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (r->fd < 0) {
-		err = -errno;
-		free(r);
-		return err;
-	}
-	*ret = r;
-	return 0;
 }
 
 static const char *kind_name(enum speed_kind kind)
@@ -182,22 +117,12 @@ static json_t *config_json(const struct config *config)
 			 config_text(config));
 }
 
-int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine)
+json_t *record_header_json(const struct tick *tick, const char *mode, const char *machine)
 {
-	int err;
-
-	if (!r->created && ftruncate(r->fd, 0) < 0 && errno != EINVAL && !r->error)
-		r->error = -errno; /* EINVAL: a pipe or a device has no length */
-	err = write_line(r, json_pack("{s:s, s:i, s:s, s:s, s:o, s:I, s:o, s:o}", "record", "parties",
-				      "schema_version", RECORD_SCHEMA_VERSION, "mode", mode, "policy",
-				      tick->policy->name, "options", options_json(tick), "seed",
-				      (json_int_t)tick->config->seed, "machine", machine_json(tick, machine), "config",
-				      config_json(tick->config)));
-	if (!err) {
-		free(r->created);
-		r->created = NULL;
-	}
-	return err;
+	return json_pack("{s:s, s:i, s:s, s:s, s:o, s:I, s:o, s:o}", "record", "parties", "schema_version",
+			 RECORD_SCHEMA_VERSION, "mode", mode, "policy", tick->policy->name, "options", options_json(tick),
+			 "seed", (json_int_t)tick->config->seed, "machine", machine_json(tick, machine), "config",
+			 config_json(tick->config));
 }
 
 /* No bucket's midpoint is 0: that is a part of the request nobody looked at. */
@@ -330,13 +255,13 @@ static json_t *action_json(const struct tick *tick)
 char *record_action_text(const struct tick *tick)
 {
 	json_t *action = action_json(tick);
-	char *ret = json_dumps(action, DUMP_FLAGS);
+	char *ret = json_dumps(action, RECORD_DUMP_FLAGS);
 
 	json_decref(action);
 	return ret;
 }
 
-int record_tick(struct record *r, const struct tick *tick)
+json_t *record_tick_json(const struct tick *tick)
 {
 	const struct tick_report *report = &tick->report;
 	json_t *services = json_array(), *line;
@@ -367,7 +292,7 @@ int record_tick(struct record *r, const struct tick *tick)
 			json_object_set_new(line, "offline_cores",
 					    json_integer(allocation_count(&tick->allocation, ALLOCATION_OFFLINE)));
 	}
-	return write_line(r, line);
+	return line;
 }
 
 static json_t *known(double value, bool is_known)
@@ -395,7 +320,7 @@ static void add_oracle(json_t *object, const struct record_oracle *o)
 			o->recover_s, "changes", changes));
 }
 
-static json_t *totals_json(const struct record_totals *t)
+json_t *record_totals_json(const struct record_totals *t)
 {
 	json_t *services = json_array(), *ret;
 
@@ -421,32 +346,11 @@ static json_t *totals_json(const struct record_totals *t)
 	return ret;
 }
 
-int record_totals(struct record *r, const struct record_totals *totals)
-{
-	return write_line(r, totals_json(totals));
-}
-
 int record_print_totals(const struct record_totals *totals, FILE *out)
 {
-	json_t *object = totals_json(totals);
-	int err = object && json_dumpf(object, out, DUMP_FLAGS) == 0 && fputc('\n', out) != EOF ? 0 : -EIO;
+	json_t *object = record_totals_json(totals);
+	int err = object && json_dumpf(object, out, RECORD_DUMP_FLAGS) == 0 && fputc('\n', out) != EOF ? 0 : -EIO;
 
 	json_decref(object);
-	return err;
-}
-
-int record_close(struct record *r)
-{
-	int err;
-
-	if (!r)
-		return 0;
-	err = r->error;
-	if (close(r->fd) < 0 && !err)
-		err = -errno;
-	if (r->created)
-		unlink(r->created);
-	free(r->created);
-	free(r);
 	return err;
 }

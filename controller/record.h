@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * record.h - a run as JSON lines (jansson): a header, one object per tick, a last one with totals.  Port.
+ * record.h - a run as JSON (jansson): a header, one object per tick, a last one with totals.
  * Field names are DESIGN's; times are seconds or us as the name says.  What decisions rest on and would lose digits that
- * way stands beside it as an integer in ns, so that the record can be decided again (replay.h).  Writing never blocks control: a failed write is
- * reported once by record_close.
+ * way stands beside it as an integer in ns, so that the record can be decided again (replay.h).
  */
 #ifndef PARTIES_RECORD_H
 #define PARTIES_RECORD_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "tick.h"
 
-enum { RECORD_SCHEMA_VERSION = 1 };
-
-struct record;
+enum { RECORD_SCHEMA_VERSION = 1, RECORD_DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
 
 /* How fast a change of load was answered, in seconds after it (experiments/oracle/score.h). */
 enum { RECORD_MAX_CHANGES = 64, RECORD_NEVER = -1 };
@@ -56,16 +54,12 @@ struct record_totals {
 };
 
 /*
- * -errno: the path cannot be written; nothing is left behind.  A file that is there is emptied only by the header, so
- * that a run that cannot start costs nobody a record.
+ * New objects, to be released with json_decref; NULL: no memory.  `mode` is "live", "dry-run", "observe" or "sim";
+ * `machine` what machine_describe says, or "".
  */
-int record_open(struct record **ret, const char *path);
-/* `mode` is "live", "dry-run", "observe" or "sim"; `machine` what machine_describe says, or "". */
-int record_header(struct record *r, const struct tick *tick, const char *mode, const char *machine);
-int record_tick(struct record *r, const struct tick *tick);
-int record_totals(struct record *r, const struct record_totals *totals);
-/* Negative errno of the first write that failed.  Removes the file it created when no header was ever written. */
-int record_close(struct record *r);
+json_t *record_header_json(const struct tick *tick, const char *mode, const char *machine);
+json_t *record_tick_json(const struct tick *tick);
+json_t *record_totals_json(const struct record_totals *totals);
 
 /* The decision of the last tick as record_tick writes it, one line of JSON; free() it.  NULL: no memory. */
 char *record_action_text(const struct tick *tick);

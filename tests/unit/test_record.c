@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "fake_run.h"
-#include "record.h"
+#include "record_file.h"
 
 static struct fake_run run;
 static struct record *record;

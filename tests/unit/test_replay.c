@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fake_run.h"
-#include "record.h"
+#include "record_file.h"
 #include "replay.h"
 
 enum { NR_TICKS = 60 };

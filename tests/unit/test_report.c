@@ -14,7 +14,7 @@
 #include "commands.h"
 #include "fake_run.h"
 #include "figure.h"
-#include "record.h"
+#include "record_file.h"
 #include "report_read.h"
 
 #define HEADER \
