@@ -64,6 +64,8 @@ static void give_core(struct allocation *a, uint32_t core, int owner)
 
 void allocation_set_usable(struct allocation *a, const struct topology *topo, const struct cpulist *usable)
 {
+	for (; a->nr_cores < topo->nr_cores; a->nr_cores++)
+		a->owner[a->nr_cores] = a->previous[a->nr_cores] = ALLOCATION_IDLE;
 	for (uint32_t i = 0; i < a->nr_cores; i++) {
 		struct cpulist cpus = topo->cores[i].cpus;
 		bool offline;

@@ -29,7 +29,7 @@ void allocation_init(struct allocation *a, const struct topology *topo, uint32_t
 
 /*
  * A core of which no CPU is in `usable` belongs to nobody until one is again; then it is idle, and whoever had it gets it
- * before others.  Reserved cores stay what they are.
+ * before others.  Reserved cores stay what they are.  Cores that `topo` has got since are idle.
  */
 void allocation_set_usable(struct allocation *a, const struct topology *topo, const struct cpulist *usable);
 

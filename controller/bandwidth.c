@@ -24,14 +24,10 @@ uint64_t bandwidth_quota_us(uint32_t period_us, uint32_t nr_cpus, uint32_t permi
 	return us < MIN_QUOTA_US ? MIN_QUOTA_US : us;
 }
 
-void bandwidth_fill_ladder(struct speed_ladder *ladder)
-{
-	ladder->kind = SPEED_BANDWIDTH;
-	ladder->nr_steps = BANDWIDTH_NR_STEPS;
-	ladder->nominal = BANDWIDTH_NR_STEPS - 1;
-	for (uint32_t i = 0; i < BANDWIDTH_NR_STEPS; i++)
-		ladder->value[i] = (i + 1) * BANDWIDTH_FULL_PERMILLE / BANDWIDTH_NR_STEPS;
-}
+const struct speed_ladder bandwidth_ladder = {
+	.kind = SPEED_BANDWIDTH, .nr_steps = BANDWIDTH_NR_STEPS, .nominal = BANDWIDTH_NR_STEPS - 1,
+	.value = { 100, 200, 300, 400, 500, 600, 700, 800, 900, BANDWIDTH_FULL_PERMILLE },
+};
 
 /* Journalled limit first: undoing goes backwards, so the period is back before the quota that belongs to it. */
 int bandwidth_open(struct bandwidth *b, int version, const char *dir, uint64_t target_ns, struct journal *j)

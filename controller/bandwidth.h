@@ -25,7 +25,7 @@ uint32_t bandwidth_period_us(uint64_t target_ns);
 /* Never below the 1 ms that is the least the kernel accepts. */
 uint64_t bandwidth_quota_us(uint32_t period_us, uint32_t nr_cpus, uint32_t permille);
 /* 100, 200 .. 1000 permille; nominal is the last. */
-void bandwidth_fill_ladder(struct speed_ladder *ladder);
+extern const struct speed_ladder bandwidth_ladder;
 
 /* Opens the files of group `dir` and journals what they say.  The caller closes. */
 int bandwidth_open(struct bandwidth *b, int version, const char *dir, uint64_t target_ns, struct journal *j);

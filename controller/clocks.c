@@ -33,6 +33,7 @@ struct clock {
 };
 
 struct clocks {
+	char root[KNOB_PATH_SIZE];
 	enum clocks_source source;
 	uint64_t window;
 	struct clock *cpus[CPULIST_MAX_CPUS];
@@ -111,7 +112,7 @@ static int open_average(struct clock *clock, const char *root, unsigned int cpu)
 	return knob_open(&clock->average, &knob_plain, dir, "cpuinfo_avg_freq");
 }
 
-static int open_cpu(struct clocks *c, const char *root, unsigned int cpu)
+static int open_cpu(struct clocks *c, unsigned int cpu)
 {
 	struct clock *clock = c->cpus[cpu] = calloc(1, sizeof(*clock));
 
@@ -120,7 +121,7 @@ static int open_cpu(struct clocks *c, const char *root, unsigned int cpu)
 	for (int i = 0; i < NR_EVENTS; i++)
 		clock->fds[i] = -1;
 	clock->average.fd = -1;
-	return c->source == CLOCKS_APERF ? open_events(clock, (int)cpu) : open_average(clock, root, cpu);
+	return c->source == CLOCKS_APERF ? open_events(clock, (int)cpu) : open_average(clock, c->root, cpu);
 }
 
 int clocks_open(struct clocks **ret, const char *root, const struct cpulist *cpus)
@@ -130,12 +131,13 @@ int clocks_open(struct clocks **ret, const char *root, const struct cpulist *cpu
 
 	if (!c)
 		return -ENOMEM;
+	snprintf(c->root, sizeof(c->root), "%s", root);
 	c->source = clocks_find(root, (unsigned int)cpulist_next(cpus, 0));
 	c->window = 1;
 	if (c->source == CLOCKS_NONE)
 		err = -ENOTSUP;
 	for (int cpu = cpulist_next(cpus, 0); cpu >= 0 && !err; cpu = cpulist_next(cpus, (unsigned int)cpu + 1))
-		err = open_cpu(c, root, (unsigned int)cpu);
+		err = open_cpu(c, (unsigned int)cpu);
 	if (!err)
 		*ret = c;
 	else
@@ -201,19 +203,29 @@ uint32_t clocks_read_khz(struct clocks *c, const struct cpulist *cpus)
 	return sum.weight > 0 ? (uint32_t)(sum.khz / sum.weight + 0.5) : 0;
 }
 
+static void close_cpu(struct clocks *c, unsigned int cpu)
+{
+	struct clock *clock = c->cpus[cpu];
+
+	for (int i = 0; clock && i < NR_EVENTS; i++)
+		if (clock->fds[i] >= 0)
+			close(clock->fds[i]);
+	if (clock)
+		knob_close(&clock->average);
+	free(clock);
+	c->cpus[cpu] = NULL;
+}
+
+void clocks_add(struct clocks *c, const struct cpulist *cpus)
+{
+	for (int cpu = cpulist_next(cpus, 0); cpu >= 0; cpu = cpulist_next(cpus, (unsigned int)cpu + 1))
+		if (!c->cpus[cpu] && open_cpu(c, (unsigned int)cpu))
+			close_cpu(c, (unsigned int)cpu);
+}
+
 void clocks_close(struct clocks *c)
 {
-	if (!c)
-		return;
-	for (unsigned int cpu = 0; cpu < CPULIST_MAX_CPUS; cpu++) {
-		struct clock *clock = c->cpus[cpu];
-
-		for (int i = 0; clock && i < NR_EVENTS; i++)
-			if (clock->fds[i] >= 0)
-				close(clock->fds[i]);
-		if (clock)
-			knob_close(&clock->average);
-		free(clock);
-	}
+	for (unsigned int cpu = 0; c && cpu < CPULIST_MAX_CPUS; cpu++)
+		close_cpu(c, cpu);
 	free(c);
 }

@@ -20,6 +20,8 @@ enum clocks_source clocks_find(const char *root, unsigned int cpu);
 const char *clocks_source_name(enum clocks_source source);
 /* -ENOTSUP: nothing here tells.  Another errno: it is there, and refused.  The caller closes. */
 int clocks_open(struct clocks **ret, const char *root, const struct cpulist *cpus);
+/* CPUs that were not there before; one that cannot be opened stays unknown. */
+void clocks_add(struct clocks *c, const struct cpulist *cpus);
 enum clocks_source clocks_source(const struct clocks *c);
 /* A window ends: each CPU may be read once, and then again in the next window. */
 void clocks_end_window(struct clocks *c);

@@ -59,7 +59,7 @@ struct run {
 	struct qos_look look;
 	bool looking; /* for culprits */
 	bool lost, failed; /* already logged */
-	uint32_t nr_offline;
+	uint32_t nr_offline, nr_cores;
 };
 
 /* One line, then the exit code. */
@@ -286,7 +286,8 @@ static void look_for_culprits(struct run *run)
 static int start_tick(struct run *run)
 {
 	run->tick = (struct tick){
-		.config = &run->config, .topology = &run->topology, .ladder = &run->ladder,
+		.config = &run->config,
+		.topology = run->machine ? machine_topology(run->machine) : &run->topology, .ladder = &run->ladder,
 		.ways = run->tick.ways,
 		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
 		.steer = run->mode != RUN_OBSERVE,
@@ -300,6 +301,7 @@ static int start_tick(struct run *run)
 		read_cpu(run, i, &run->cpu_ns[i]);
 		read_throttled(run, i);
 	}
+	run->nr_cores = run->tick.topology->nr_cores;
 	return tick_init(&run->tick, run->config.nr_batches);
 }
 
@@ -314,7 +316,6 @@ static void log_reports(struct run *run)
 /* One line when trouble begins and one when it ends, however long it lasts. */
 static void log_changes(struct run *run)
 {
-	static const char *const notes[] = { "drift", "speed-otherwise", "speed-gone" };
 	const struct outcome *outcome = &run->tick.report.outcome;
 	bool lost = run->tick.nr_lost > 0, failed = run->tick.nr_failed > 0;
 	uint32_t nr_offline = allocation_count(&run->tick.allocation, ALLOCATION_OFFLINE);
@@ -328,9 +329,13 @@ static void log_changes(struct run *run)
 		fprintf(stderr, "event=apply-back\n");
 	if (nr_offline != run->nr_offline)
 		fprintf(stderr, "event=cores-offline nr=%u\n", nr_offline);
+	if (run->tick.allocation.nr_cores != run->nr_cores)
+		fprintf(stderr, "event=cores-added nr=%u\n", run->tick.allocation.nr_cores - run->nr_cores);
+	run->nr_cores = run->tick.allocation.nr_cores;
 	run->nr_offline = nr_offline;
 	if (outcome->note[0])
-		fprintf(stderr, "event=%s note=\"%s\"\n", notes[outcome->speed], outcome->note);
+		fprintf(stderr, "event=%s%s note=\"%s\"\n", outcome->speed ? "speed-" : "drift", record_speed_word(outcome->speed),
+			outcome->note);
 	run->lost = lost;
 	run->failed = failed;
 	log_reports(run);

@@ -12,41 +12,69 @@
 
 #include "frequency_domain.h"
 
+enum { MAX_TRIES = 20 };
+
 struct frequency {
+	char root[KNOB_PATH_SIZE];
 	enum ladder_way way;
 	struct ladder_ways ways;
 	struct speed_ladder ladder;
 	struct knob boost;
 	const char *boost_on; /* what the switch says then */
-	uint16_t domain_of[CPULIST_MAX_CPUS];
+	struct cpulist known;                 /* CPUs of the domains, and those given up */
+	uint32_t nr_tries;                    /* to open domains of others */
+	uint16_t domain_of[CPULIST_MAX_CPUS]; /* 1 and more; 0: none */
 	uint32_t nr;
-	struct domain *domains;
+	struct domain *domains;               /* room for one of every CPU there can be; only what is used takes memory */
 };
+
+static struct ladder_ways ways_of(const struct domain *d)
+{
+	return (struct ladder_ways){ .has_userspace = d->setspeed.fd >= 0, .has_cap = d->max_khz > d->min_khz,
+				     .has_epp = d->epp.fd >= 0 };
+}
+
+static void keep_domain(struct frequency *f, const struct domain *d)
+{
+	f->nr++;
+	cpulist_or(&f->known, &d->cpus);
+	for (int c = cpulist_next(&d->cpus, 0); c >= 0; c = cpulist_next(&d->cpus, (unsigned int)c + 1))
+		f->domain_of[c] = (uint16_t)f->nr;
+}
+
+static uint32_t top_khz(const struct domain *d)
+{
+	return d->ladder.value[d->ladder.nr_steps - 1];
+}
 
 static int find_domains(struct frequency *f, const struct cpulist *cpus)
 {
 	struct cpulist left = *cpus;
+	const struct domain *fastest = f->domains;
 
 	for (int cpu = cpulist_next(&left, 0); cpu >= 0; cpu = cpulist_next(&left, 0)) {
-		struct domain *d = &f->domains[f->nr++];
-		int err = domain_open(d, (unsigned int)cpu);
+		struct domain *d = &f->domains[f->nr];
+		struct ladder_ways ways;
+		int err = domain_open(d, f->root, (unsigned int)cpu);
 
+		keep_domain(f, d);
 		if (err)
 			return err;
-		f->ways.has_userspace &= d->setspeed.fd >= 0;
-		f->ways.has_cap &= d->max_khz > d->min_khz;
-		f->ways.has_epp &= d->epp.fd >= 0;
-		for (int c = cpulist_next(&d->cpus, 0); c >= 0; c = cpulist_next(&d->cpus, (unsigned int)c + 1))
-			f->domain_of[c] = (uint16_t)(f->nr - 1);
+		ways = ways_of(d);
+		f->ways.has_userspace &= ways.has_userspace;
+		f->ways.has_cap &= ways.has_cap;
+		f->ways.has_epp &= ways.has_epp;
+		if (top_khz(d) > top_khz(fastest))
+			fastest = d;
 		cpulist_andnot(&left, &d->cpus);
 	}
+	f->ladder = fastest->ladder;
 	return f->nr ? 0 : -ENODEV;
 }
 
-int frequency_open(struct frequency **ret, const struct cpulist *cpus)
+int frequency_open(struct frequency **ret, const char *root, const struct cpulist *cpus)
 {
 	struct frequency *f = calloc(1, sizeof(*f));
-	struct ladder_limits limits;
 	char text[32];
 	int err;
 
@@ -54,9 +82,10 @@ int frequency_open(struct frequency **ret, const struct cpulist *cpus)
 		return -ENOMEM;
 	f->boost.fd = -1;
 	f->ways = (struct ladder_ways){ .has_userspace = true, .has_cap = true, .has_epp = true };
-	f->domains = calloc(cpulist_count(cpus) + 1, sizeof(*f->domains));
+	snprintf(f->root, sizeof(f->root), "%s", root);
+	f->domains = calloc(CPULIST_MAX_CPUS, sizeof(*f->domains));
 	err = f->domains ? find_domains(f, cpus) : -ENOMEM;
-	if (!err && !domain_open_boost(&f->boost, &f->boost_on))
+	if (!err && !domain_open_boost(&f->boost, root, &f->boost_on))
 		f->ways.boost_is_on = knob_read(&f->boost, text, sizeof(text)) > 0 && !strcmp(text, f->boost_on);
 	f->way = ladder_find_way(&f->ways, LADDER_USERSPACE);
 	if (!err && f->way == LADDER_NOTHING)
@@ -65,8 +94,6 @@ int frequency_open(struct frequency **ret, const struct cpulist *cpus)
 		frequency_close(f);
 		return err;
 	}
-	domain_read_limits(&f->domains[0], &limits);
-	ladder_fill(&f->ladder, &limits);
 	*ret = f;
 	return 0;
 }
@@ -91,29 +118,78 @@ static int journal_way(const struct frequency *f, struct journal *j)
 	return f->way == LADDER_BOOST ? journal_add_knob(j, &f->boost) : err;
 }
 
-/* Undone from the last to the first: limits, governor, and the speed that only the governor userspace takes. */
-int frequency_journal(const struct frequency *f, struct journal *j)
+/*
+ * Undone from the last to the first: limits, governor, and the speed that only the governor userspace takes, and that the
+ * kernel, unlike the files of a tree, forgets with it.
+ */
+static int journal_domain(const struct frequency *f, const struct domain *d, struct journal *j)
 {
 	char governor[64];
+	int err = knob_read(&d->governor, governor, sizeof(governor));
+
+	if (err < 0)
+		return err;
+	err = 0;
+	if (d->setspeed.fd >= 0 && (!strcmp(governor, "userspace") || f->root[0]))
+		err = journal_add_knob(j, &d->setspeed);
+	if (!err)
+		err = journal_add_knob(j, &d->governor);
+	if (!err)
+		err = journal_add_knob(j, &d->max);
+	return err ? err : journal_add_knob(j, &d->min);
+}
+
+int frequency_journal(const struct frequency *f, struct journal *j)
+{
 	int err = 0;
 
-	for (uint32_t i = 0; i < f->nr && !err; i++) {
-		const struct domain *d = &f->domains[i];
+	for (uint32_t i = 0; i < f->nr && !err; i++)
+		err = journal_domain(f, &f->domains[i], j);
+	return err ? err : journal_way(f, j);
+}
 
-		err = knob_read(&d->governor, governor, sizeof(governor));
+/* 1: not now, or not in the way that is used. */
+static int add_domain(struct frequency *f, unsigned int cpu, struct journal *j)
+{
+	struct domain *d = &f->domains[f->nr];
+	struct ladder_ways ways;
+	int err = domain_open(d, f->root, cpu) ? 1 : 0;
+
+	ways = ways_of(d);
+	ways.boost_is_on = f->ways.boost_is_on;
+	if (!err && ladder_find_way(&ways, f->way) != f->way)
+		err = 1;
+	if (!err)
+		err = journal_domain(f, d, j);
+	if (!err && f->way == LADDER_EPP)
+		err = journal_add_knob(j, &d->epp);
+	if (err)
+		domain_close(d);
+	else
+		keep_domain(f, d);
+	return err;
+}
+
+int frequency_add(struct frequency *f, const struct cpulist *cpus, struct journal *j)
+{
+	struct cpulist left = *cpus;
+	uint32_t nr = f->nr;
+	bool failed = false;
+
+	cpulist_andnot(&left, &f->known);
+	for (int cpu = cpulist_next(&left, 0); cpu >= 0; cpu = cpulist_next(&left, (unsigned int)cpu + 1)) {
+		int err = cpulist_has(&f->known, (unsigned int)cpu) ? 0 : add_domain(f, (unsigned int)cpu, j);
+
 		if (err < 0)
 			return err;
-		err = 0;
-		if (d->setspeed.fd >= 0 && !strcmp(governor, "userspace"))
-			err = journal_add_knob(j, &d->setspeed);
-		if (!err)
-			err = journal_add_knob(j, &d->governor);
-		if (!err)
-			err = journal_add_knob(j, &d->max);
-		if (!err)
-			err = journal_add_knob(j, &d->min);
+		failed |= err > 0;
 	}
-	return err ? err : journal_way(f, j);
+	f->nr_tries = failed ? f->nr_tries + 1 : 0;
+	if (f->nr_tries >= MAX_TRIES) {
+		cpulist_or(&f->known, &left);
+		f->nr_tries = 0;
+	}
+	return f->nr > nr ? journal_sync(j) : 0;
 }
 
 static int change_khz(struct undo *u, struct knob *k, unsigned long khz, struct outcome *ret)
@@ -197,7 +273,7 @@ static int set_domain(struct frequency *f, struct domain *d, uint32_t khz, struc
 	case LADDER_CAP:
 		return change_or_less(u, d, &d->max, khz, ret);
 	case LADDER_EPP:
-		return knob_change(u, &d->epp, ladder_epp(&f->ladder, khz), ret);
+		return knob_change(u, &d->epp, ladder_epp(&d->ladder, khz), ret);
 	case LADDER_BOOST:
 	case LADDER_NOTHING:
 		break;
@@ -205,13 +281,13 @@ static int set_domain(struct frequency *f, struct domain *d, uint32_t khz, struc
 	return 0;
 }
 
-static uint32_t fastest_of(const struct domain *d, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS])
+static uint32_t fastest_of(const struct frequency *f, const struct domain *d, const uint32_t khz_by_cpu[CPULIST_MAX_CPUS])
 {
-	uint32_t khz = (uint32_t)d->min_khz;
+	uint32_t khz = 0;
 
 	for (int cpu = cpulist_next(&d->clocked, 0); cpu >= 0; cpu = cpulist_next(&d->clocked, (unsigned int)cpu + 1))
 		khz = khz_by_cpu[cpu] > khz ? khz_by_cpu[cpu] : khz;
-	return khz > d->max_khz ? (uint32_t)d->max_khz : khz;
+	return ladder_nearest_khz(&f->ladder, &d->ladder, khz);
 }
 
 /* One switch for all: on while somebody is to be faster than nominal, or at the top where nominal is the top. */
@@ -234,7 +310,7 @@ int frequency_apply(struct frequency *f, const uint32_t khz_by_cpu[CPULIST_MAX_C
 
 	for (uint32_t i = 0; i < f->nr && !err; i++) {
 		struct domain *d = &f->domains[i];
-		uint32_t khz = fastest_of(d, khz_by_cpu);
+		uint32_t khz = fastest_of(f, d, khz_by_cpu);
 
 		if (is_away(d, online)) {
 			let_go(d);
@@ -279,9 +355,10 @@ uint32_t frequency_asked_khz(const struct frequency *f, const struct cpulist *cp
 	uint32_t khz = 0;
 
 	for (int cpu = cpulist_next(cpus, 0); cpu >= 0; cpu = cpulist_next(cpus, (unsigned int)cpu + 1)) {
-		const struct domain *d = &f->domains[f->domain_of[cpu]];
+		uint32_t domain = f->domain_of[cpu];
 
-		khz = d->asked_khz > khz ? d->asked_khz : khz;
+		if (domain && f->domains[domain - 1].asked_khz > khz)
+			khz = f->domains[domain - 1].asked_khz;
 	}
 	return khz;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * frequency.h - the speed of CPUs.  Port to libcpupower, which knows the sysfs of "/" only.
+ * frequency.h - the speed of CPUs.  Port to libcpupower (frequency_domain.h).
  *
  * The best way that every CPU has (ladder.h) is taken first.  CPUs that the hardware clocks together are one domain and
- * run at the fastest speed that one of them is to have.
+ * run at the fastest speed that one of them is to have.  Where domains differ, as those of performance and efficiency
+ * cores, the ladder is the fastest one's, and every other runs at the nearest of its own steps.
  */
 #ifndef PARTIES_FREQUENCY_H
 #define PARTIES_FREQUENCY_H
@@ -19,7 +20,13 @@ struct frequency;
  * Finds the domains of `cpus`, the ladder and the ways; writes nothing.  -ENODEV: no cpufreq (virtual machines,
  * containers), not for all of `cpus`, or no way to set a speed.  -EROFS: sysfs is mounted read-only.  The caller closes.
  */
-int frequency_open(struct frequency **ret, const struct cpulist *cpus);
+int frequency_open(struct frequency **ret, const char *root, const struct cpulist *cpus);
+/*
+ * CPUs that were not there before: their domains are opened, journalled and synced, and taken over by the next
+ * frequency_apply.  One that is not ready yet, or lacks the way, is tried again a few times and then left at its own speed.
+ * Negative errno: the journal cannot be written.
+ */
+int frequency_add(struct frequency *f, const struct cpulist *cpus, struct journal *j);
 const struct speed_ladder *frequency_ladder(const struct frequency *f);
 enum ladder_way frequency_way(const struct frequency *f);
 /* Journals governor, speed and limits of every domain, and what the way needs beside them. */

@@ -4,8 +4,8 @@
  * frequency.c's.
  *
  * libcpupower folds every write error into -ENODEV, so errno is cleared before and looked at after, and what counts is
- * what the file says then.  It gives no access to scaling_setspeed's text, nor to energy preferences, nor to the boost
- * switch: these are read through our own descriptors.
+ * what the file says then.  It knows the sysfs of "/" only, and gives no access to scaling_setspeed's text, nor to energy
+ * preferences, nor to the boost switch: what is read is read through our own descriptors.
  */
 #include "frequency_domain.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYS_CPU "/sys/devices/system/cpu"
+#define SYS_CPU "sys/devices/system/cpu"
 
 enum { TOLERANCE_KHZ = 50000, KHZ_PER_MHZ = 1000 };
 
@@ -68,18 +68,20 @@ static bool same_name(const char *have, const char *want)
 	return strcmp(have, want) == 0;
 }
 
-static const struct knob_kind kind_setspeed = { write_setspeed, same_khz };
-static const struct knob_kind kind_min = { write_min, same_khz };
-static const struct knob_kind kind_max = { write_max, same_khz };
-static const struct knob_kind kind_governor = { write_governor, same_name };
+/* Of the machine, and of a tree, whose files are plain. */
+static const struct knob_kind kind_setspeed[] = { { write_setspeed, same_khz }, { knob_write, same_khz } };
+static const struct knob_kind kind_min[] = { { write_min, same_khz }, { knob_write, same_khz } };
+static const struct knob_kind kind_max[] = { { write_max, same_khz }, { knob_write, same_khz } };
+static const struct knob_kind kind_governor[] = { { write_governor, same_name }, { knob_write, same_name } };
+static const struct knob_kind kind_epp[] = { { knob_write, same_name }, { knob_write, same_name } };
 
-static int open_knob(struct knob *k, const struct knob_kind *kind, unsigned int cpu, const char *file)
+static int open_knob(struct knob *k, const struct knob_kind kinds[2], const char *root, unsigned int cpu, const char *file)
 {
-	char dir[64];
+	char dir[KNOB_PATH_SIZE];
 	int err;
 
-	snprintf(dir, sizeof(dir), SYS_CPU "/cpu%u/cpufreq", cpu);
-	err = knob_open(k, kind, dir, file);
+	snprintf(dir, sizeof(dir), "%.400s/" SYS_CPU "/cpu%u/cpufreq", root, cpu);
+	err = knob_open(k, &kinds[root[0] != '\0'], dir, file);
 	if (err)
 		k->fd = -1;
 	k->cpu = cpu;
@@ -87,56 +89,131 @@ static int open_knob(struct knob *k, const struct knob_kind *kind, unsigned int 
 }
 
 /* "" when it cannot be read. */
-static void read_text(unsigned int cpu, const char *file, char *text, size_t size)
+static void read_text(const char *root, unsigned int cpu, const char *file, char *text, size_t size)
 {
-	char path[96];
+	char path[KNOB_PATH_SIZE];
 
-	snprintf(path, sizeof(path), SYS_CPU "/cpu%u/%s", cpu, file);
+	snprintf(path, sizeof(path), "%.400s/" SYS_CPU "/cpu%u/%s", root, cpu, file);
 	if (knob_read_path(path, text, size) < 0)
 		text[0] = '\0';
 }
 
-static void find_cpus(struct domain *d, unsigned int cpu)
+/* 0 when it does not say. */
+static unsigned long read_number(const char *root, unsigned int cpu, const char *file)
 {
-	struct cpufreq_affected_cpus *list = cpufreq_get_affected_cpus(cpu);
-	char text[KNOB_TEXT_SIZE], *at = text, *end;
+	char text[32];
 
-	cpulist_clear(&d->cpus);
-	cpulist_add(&d->cpus, cpu);
-	for (struct cpufreq_affected_cpus *c = list; c; c = c->next)
-		cpulist_add(&d->cpus, c->cpu);
-	if (list)
-		cpufreq_put_affected_cpus(list);
-	d->clocked = d->cpus;
-	/* acpi-cpufreq has files for every CPU also where the hardware clocks several together. */
-	read_text(cpu, "cpufreq/freqdomain_cpus", text, sizeof(text));
-	for (unsigned long other = strtoul(at, &end, 10); end != at; other = strtoul(at, &end, 10)) {
-		if (other < CPULIST_MAX_CPUS)
-			cpulist_add(&d->clocked, (unsigned int)other);
-		at = end;
-	}
+	read_text(root, cpu, file, text, sizeof(text));
+	return strtoul(text, NULL, 10);
 }
 
-int domain_open(struct domain *d, unsigned int cpu)
+/* Numbers with blanks in between, as cpufreq writes lists; none when there is no such file. */
+static uint32_t read_numbers(const char *root, unsigned int cpu, const char *file, uint32_t *ret, uint32_t max)
+{
+	char text[2 * KNOB_TEXT_SIZE], *at = text, *end;
+	uint32_t nr = 0;
+
+	read_text(root, cpu, file, text, sizeof(text));
+	for (unsigned long value = strtoul(at, &end, 10); end != at && nr < max; value = strtoul(at, &end, 10)) {
+		ret[nr++] = (uint32_t)value;
+		at = end;
+	}
+	return nr;
+}
+
+static void add_cpus(const char *root, unsigned int cpu, const char *file, struct cpulist *ret)
+{
+	uint32_t cpus[CPULIST_MAX_CPUS], nr = read_numbers(root, cpu, file, cpus, CPULIST_MAX_CPUS);
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (cpus[i] < CPULIST_MAX_CPUS)
+			cpulist_add(ret, cpus[i]);
+}
+
+/* Offline ones included.  acpi-cpufreq has files for every CPU also where the hardware clocks several together. */
+static void find_cpus(struct domain *d, const char *root, unsigned int cpu)
+{
+	cpulist_clear(&d->cpus);
+	cpulist_add(&d->cpus, cpu);
+	add_cpus(root, cpu, "cpufreq/related_cpus", &d->cpus);
+	d->clocked = d->cpus;
+	add_cpus(root, cpu, "cpufreq/freqdomain_cpus", &d->clocked);
+}
+
+int domain_open_boost(struct knob *k, const char *root, const char **ret_on)
+{
+	char dir[KNOB_PATH_SIZE];
+	int err;
+
+	snprintf(dir, sizeof(dir), "%.400s/" SYS_CPU "/cpufreq", root);
+	err = knob_open(k, &knob_plain, dir, "boost");
+	*ret_on = "1";
+	if (err) {
+		snprintf(dir, sizeof(dir), "%.400s/" SYS_CPU "/intel_pstate", root);
+		err = knob_open(k, &knob_plain, dir, "no_turbo");
+		*ret_on = "0";
+	}
+	if (err)
+		k->fd = -1;
+	return err;
+}
+
+static bool boost_is_on(const char *root)
+{
+	struct knob boost;
+	const char *on;
+	char text[32];
+	bool ret;
+
+	if (domain_open_boost(&boost, root, &on))
+		return false;
+	ret = knob_read(&boost, text, sizeof(text)) > 0 && !strcmp(text, on);
+	knob_close(&boost);
+	return ret;
+}
+
+/* What the driver says of the speeds.  Those that list boost speeds apart can use them only while the switch is on. */
+static void read_ladder(struct domain *d, const char *root, unsigned int cpu)
+{
+	struct ladder_limits limits = { .min_khz = d->min_khz, .max_khz = d->max_khz };
+	uint32_t boost[SPEED_MAX_STEPS], nr_boost;
+
+	limits.nr_listed = read_numbers(root, cpu, "cpufreq/scaling_available_frequencies", limits.listed_khz,
+					SPEED_MAX_STEPS);
+	nr_boost = read_numbers(root, cpu, "cpufreq/scaling_boost_frequencies", boost, SPEED_MAX_STEPS);
+	if (nr_boost && !boost_is_on(root))
+		nr_boost = 0;
+	for (uint32_t i = 0; i < nr_boost; i++)
+		limits.boost_khz = boost[i] > limits.boost_khz ? boost[i] : limits.boost_khz;
+	limits.base_khz = read_number(root, cpu, "cpufreq/base_frequency");
+	if (!limits.base_khz)
+		limits.base_khz = read_number(root, cpu, "acpi_cppc/nominal_freq") * KHZ_PER_MHZ;
+	ladder_fill(&d->ladder, &limits);
+}
+
+int domain_open(struct domain *d, const char *root, unsigned int cpu)
 {
 	char text[128];
 	int err;
 
 	d->governor.fd = d->setspeed.fd = d->min.fd = d->max.fd = d->epp.fd = -1;
-	if (cpufreq_get_hardware_limits(cpu, &d->min_khz, &d->max_khz))
+	d->min_khz = read_number(root, cpu, "cpufreq/cpuinfo_min_freq");
+	d->max_khz = read_number(root, cpu, "cpufreq/cpuinfo_max_freq");
+	if (!d->max_khz)
 		return -ENODEV;
-	find_cpus(d, cpu);
-	read_text(cpu, "cpufreq/scaling_available_governors", d->governors, sizeof(d->governors));
-	err = open_knob(&d->governor, &kind_governor, cpu, "scaling_governor");
+	find_cpus(d, root, cpu);
+	read_ladder(d, root, cpu);
+	read_text(root, cpu, "cpufreq/scaling_available_governors", d->governors, sizeof(d->governors));
+	err = open_knob(&d->governor, kind_governor, root, cpu, "scaling_governor");
 	if (!err)
-		err = open_knob(&d->min, &kind_min, cpu, "scaling_min_freq");
+		err = open_knob(&d->min, kind_min, root, cpu, "scaling_min_freq");
 	if (!err)
-		err = open_knob(&d->max, &kind_max, cpu, "scaling_max_freq");
+		err = open_knob(&d->max, kind_max, root, cpu, "scaling_max_freq");
 	if (!err && ladder_lists(d->governors, "userspace"))
-		open_knob(&d->setspeed, &kind_setspeed, cpu, "scaling_setspeed");
-	read_text(cpu, "cpufreq/energy_performance_available_preferences", text, sizeof(text));
+		open_knob(&d->setspeed, kind_setspeed, root, cpu, "scaling_setspeed");
+	read_text(root, cpu, "cpufreq/energy_performance_available_preferences", text, sizeof(text));
 	if (!err && ladder_has_epp(text))
-		open_knob(&d->epp, &knob_plain, cpu, "energy_performance_preference");
+		open_knob(&d->epp, kind_epp, root, cpu, "energy_performance_preference");
 	if (!err && faccessat(AT_FDCWD, d->max.path, W_OK, AT_EACCESS) && errno == EROFS)
 		err = -EROFS;
 	return err;
@@ -149,60 +226,4 @@ void domain_close(struct domain *d)
 	knob_close(&d->min);
 	knob_close(&d->max);
 	knob_close(&d->epp);
-}
-
-int domain_open_boost(struct knob *k, const char **ret_on)
-{
-	int err = knob_open(k, &knob_plain, SYS_CPU "/cpufreq", "boost");
-
-	*ret_on = "1";
-	if (err) {
-		err = knob_open(k, &knob_plain, SYS_CPU "/intel_pstate", "no_turbo");
-		*ret_on = "0";
-	}
-	if (err)
-		k->fd = -1;
-	return err;
-}
-
-static bool boost_is_on(void)
-{
-	struct knob boost;
-	const char *on;
-	char text[32];
-	bool ret;
-
-	if (domain_open_boost(&boost, &on))
-		return false;
-	ret = knob_read(&boost, text, sizeof(text)) > 0 && !strcmp(text, on);
-	knob_close(&boost);
-	return ret;
-}
-
-/* Drivers that list boost speeds apart can use them only while the switch is on. */
-void domain_read_limits(const struct domain *d, struct ladder_limits *ret)
-{
-	unsigned int cpu = d->governor.cpu;
-	struct cpufreq_available_frequencies *listed = cpufreq_get_available_frequencies(cpu);
-	struct cpufreq_available_frequencies *boost = cpufreq_get_boost_frequencies(cpu);
-	bool has_boost = boost && boost_is_on();
-	char text[32];
-
-	memset(ret, 0, sizeof(*ret));
-	ret->min_khz = d->min_khz;
-	ret->max_khz = d->max_khz;
-	for (struct cpufreq_available_frequencies *f = listed; f && ret->nr_listed < SPEED_MAX_STEPS; f = f->next)
-		ret->listed_khz[ret->nr_listed++] = (uint32_t)f->frequency;
-	for (struct cpufreq_available_frequencies *f = boost; f && has_boost; f = f->next)
-		ret->boost_khz = f->frequency > ret->boost_khz ? f->frequency : ret->boost_khz;
-	read_text(cpu, "cpufreq/base_frequency", text, sizeof(text));
-	ret->base_khz = strtoul(text, NULL, 10);
-	if (!ret->base_khz) {
-		read_text(cpu, "acpi_cppc/nominal_freq", text, sizeof(text));
-		ret->base_khz = strtoul(text, NULL, 10) * KHZ_PER_MHZ;
-	}
-	if (listed)
-		cpufreq_put_available_frequencies(listed);
-	if (boost)
-		cpufreq_put_boost_frequencies(boost);
 }

@@ -45,8 +45,7 @@ static bool can_adopt(const char *dir, int version)
 	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (version == 2 || st.st_nlink <= 2);
 }
 
-static int plan_place(struct group *g, const char *root, enum cgroup_kind kind, const char *adopt,
-		      const struct cgroup_mounts *mounts)
+static int plan_place(struct group *g, const char *root, enum cgroup_kind kind, const struct cgroup_mounts *mounts)
 {
 	const struct cgroup_mount *mount = &mounts->kinds[kind];
 	struct group_place *place = &g->places[kind];
@@ -55,7 +54,7 @@ static int plan_place(struct group *g, const char *root, enum cgroup_kind kind, 
 
 	memcpy(name, g->name, sizeof(name));
 	place->mount = mount;
-	if (adopt && !cgroup_find(mount, adopt, place->dir, size) && can_adopt(place->dir, mount->version))
+	if (g->adopt && !cgroup_find(mount, g->adopt, place->dir, size) && can_adopt(place->dir, mount->version))
 		return 0;
 	if (mount->version == 2 && !tasks_find_group(root, mount, &g->pids, place->dir, size))
 		return 0;
@@ -85,6 +84,7 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 	g->target_ns = what->target_ns;
 	g->pids = *what->pids;
 	g->limits = what->limits;
+	g->adopt = what->cgroup;
 	if (!g->name[0] || g->name[0] == '.' || strpbrk(g->name, "/\t\n")) {
 		snprintf(error, error_size, "\"%s\" cannot be the name of a control group", g->name);
 		return -EINVAL;
@@ -101,7 +101,7 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 	}
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
 		if (is_needed(g, kind, mounts))
-			err = plan_place(g, root, kind, what->cgroup, mounts);
+			err = plan_place(g, root, kind, mounts);
 	if (err)
 		snprintf(error, error_size, "%s: the path of its control group is too long", g->name);
 	else
@@ -349,6 +349,27 @@ int group_enter(struct group *g, const char *root, struct cpusets *sets, struct 
 	}
 	group_start_usage(g, root);
 	return 0;
+}
+
+int group_take_quota(struct group *g, const char *root, const struct cgroup_mounts *mounts, struct journal *j, char *error,
+		     size_t error_size)
+{
+	int err = mounts->kinds[CGROUP_CPU].version ? plan_place(g, root, CGROUP_CPU, mounts) : -ENOTSUP;
+	const struct group_place *place = &g->places[CGROUP_CPU];
+
+	error[0] = '\0';
+	if (!err)
+		err = make_place(g, CGROUP_CPU, root, j, error, error_size);
+	if (!err)
+		err = bandwidth_open(&g->bandwidth, place->mount->version, place->dir, g->target_ns, j);
+	if (!err)
+		err = journal_sync(j);
+	if (!err && place->own)
+		err = tasks_move_in(root, place->mount, place->dir, &g->pids, j);
+	g->has_bandwidth = err >= 0;
+	if (err < 0 && !error[0])
+		snprintf(error, error_size, "%s: no quota: %s", g->name, strerror(-err));
+	return err < 0 ? err : 0;
 }
 
 int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j)

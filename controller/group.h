@@ -28,6 +28,7 @@ struct group {
 	struct drift drift;
 	uint64_t target_ns;
 	const struct limits *limits; /* batches; NULL: none.  Whoever planned keeps them */
+	const char *adopt;           /* the group that the configuration names, or NULL.  Whoever planned keeps it */
 	int set; /* in the cpusets */
 	struct group_place places[CGROUP_NR_KINDS];
 	struct match_pids pids;
@@ -47,6 +48,12 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 /* Journals and makes directories, opens and journals knobs, and moves the processes in.  Told in `error`. */
 int group_enter(struct group *g, const char *root, struct cpusets *sets, struct journal *j, char *error,
 		size_t error_size);
+/*
+ * A quota comes to stand in for speed while the service is steered: a group for it is made or adopted, and the processes
+ * are in it.  What was there is journalled first.  Told in `error`; -ENOTSUP: there is no cpu controller.
+ */
+int group_take_quota(struct group *g, const char *root, const struct cgroup_mounts *mounts, struct journal *j, char *error,
+		     size_t error_size);
 /* Moves what is new.  Returns how many processes, or negative errno. */
 int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j);
 /* An adopted group may be removed, and be made again, by whoever made it. */

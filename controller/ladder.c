@@ -59,6 +59,15 @@ void ladder_fill(struct speed_ladder *ladder, const struct ladder_limits *limits
 		add_step(ladder, limits->boost_khz);
 }
 
+uint32_t ladder_nearest_khz(const struct speed_ladder *machine, const struct speed_ladder *domain, uint32_t khz)
+{
+	uint32_t last = khz <= machine->value[machine->nominal] ? domain->nominal : domain->nr_steps - 1, step = 0;
+
+	while (step < last && domain->value[step] < khz)
+		step++;
+	return domain->value[step];
+}
+
 enum ladder_way ladder_find_way(const struct ladder_ways *ways, enum ladder_way first)
 {
 	const bool has[LADDER_NOTHING] = { ways->has_userspace, ways->has_cap, ways->has_epp, ways->boost_is_on };

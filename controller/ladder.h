@@ -14,7 +14,7 @@
 
 #include "ports.h"
 
-/* What a driver says of one domain.  The ladder is the first domain's. */
+/* What a driver says of one domain. */
 struct ladder_limits {
 	uint32_t nr_listed; /* 0: no list */
 	uint32_t listed_khz[SPEED_MAX_STEPS];
@@ -25,6 +25,12 @@ struct ladder_limits {
 
 /* Listed speeds, else 100 MHz steps; a boost speed is one step above nominal. */
 void ladder_fill(struct speed_ladder *ladder, const struct ladder_limits *limits);
+
+/*
+ * The speed of a domain with steps of its own that is nearest to `khz` of the machine's ladder: its lowest step that is not
+ * slower, else its last.  What is nominal or less for the machine is so for the domain.
+ */
+uint32_t ladder_nearest_khz(const struct speed_ladder *machine, const struct speed_ladder *domain, uint32_t khz);
 
 enum ladder_way { LADDER_USERSPACE, LADDER_CAP, LADDER_EPP, LADDER_BOOST, LADDER_NOTHING };
 

@@ -33,6 +33,7 @@ struct machine {
 	struct resctrl cache;
 	struct speed speed;
 	struct knob online, allowed; /* CPUs; `allowed` is closed where the kernel does not say */
+	struct cpulist homeless;     /* online, and of no core: found so at the last look */
 	struct undo undo;
 	uint64_t step;
 	bool in_force; /* what the groups are to have is what they have */
@@ -102,8 +103,9 @@ static void describe(struct machine *m)
 			       m->speed.clocks ? clocks_source_name(clocks_source(m->speed.clocks)) : "",
 			       speeds[m->speed.ladder.kind]);
 	if (m->speed.frequency)
-		snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u",
-			 ladder_way_name(frequency_way(m->speed.frequency)), m->speed.ladder.nr_steps);
+		len += (size_t)snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u", m->speed.gone ?
+					"quota,cpufreq-refuses" : ladder_way_name(frequency_way(m->speed.frequency)),
+					m->speed.ladder.nr_steps);
 	for (uint32_t i = 0; i < m->nr_services; i++) {
 		uint32_t us = bandwidth_period_us(m->groups[i].target_ns);
 
@@ -118,9 +120,21 @@ static void describe(struct machine *m)
 		snprintf(m->describe + len, sizeof(m->describe) - len, " period=%g..%gms", low_us / 1e3, high_us / 1e3);
 }
 
+/* Of services that are there and have none yet, since speed did the work so far. */
+static int take_quotas(struct machine *m, struct outcome *ret)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->nr_services && !err; i++)
+		if (!m->groups[i].has_bandwidth && !group_is_gone(&m->groups[i]))
+			err = group_take_quota(&m->groups[i], m->root, &m->mounts, m->journal, ret->where, sizeof(ret->where));
+	return ret->error = err;
+}
+
 static int take_control(struct machine *m, char *error, size_t error_size)
 {
 	int err = journal_open(&m->journal, m->state_dir);
+	struct outcome outcome;
 
 	if (err) {
 		snprintf(error, error_size, "cannot write %s/journal: %s", m->state_dir, strerror(-err));
@@ -133,7 +147,14 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 		if (err)
 			return err;
 	}
-	return speed_start(&m->speed, m->journal, &m->undo, error, error_size);
+	err = speed_start(&m->speed, m->journal, &m->undo, error, error_size);
+	if (err || !m->speed.gone)
+		return err;
+	m->speed.ladder = bandwidth_ladder;
+	err = take_quotas(m, &outcome);
+	if (err)
+		snprintf(error, error_size, "%s", outcome.where);
+	return err;
 }
 
 static int find_out(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
@@ -244,6 +265,11 @@ const struct speed_ladder *machine_ladder(const struct machine *m)
 	return &m->speed.ladder;
 }
 
+const struct topology *machine_topology(const struct machine *m)
+{
+	return &m->topology;
+}
+
 struct cache_ways machine_ways(const struct machine *m)
 {
 	return m->cache.ways;
@@ -307,13 +333,26 @@ static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 
 static int apply_bandwidth(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
-	int err = 0;
+	int err = take_quotas(m, ret);
 
 	for (uint32_t i = 0; i < m->nr_services && !err; i++)
 		if (!m->groups[i].left_alone)
 			err = bandwidth_apply(&m->groups[i].bandwidth, cpulist_count(target_of(m, i)),
 					      m->speed.ladder.value[want->speed[i]], &m->undo, ret);
 	return err;
+}
+
+/* Speeds turned out to do nothing: quotas stand in from the next step on. */
+static void stand_in(struct machine *m, struct outcome *ret)
+{
+	struct outcome tried = { 0 };
+
+	if (!take_quotas(m, &tried)) {
+		m->speed.ladder = bandwidth_ladder;
+		return;
+	}
+	snprintf(ret->note, sizeof(ret->note), "only cores are left: speeds do nothing, and %.100s", tried.where);
+	ret->speed = OUTCOME_SPEED_GONE;
 }
 
 static int apply_all(struct machine *m, const struct allocation *want, const struct cpulist *online, struct outcome *ret)
@@ -379,18 +418,41 @@ static int machine_apply(void *ctx, const struct allocation *want, struct outcom
 		err = refuse(&outcome, -EINVAL, "the allocation is not of this machine", "");
 	else if (!m->dry)
 		err = apply_step(m, want, &outcome);
+	if (outcome.speed == OUTCOME_SPEED_BANDWIDTH)
+		stand_in(m, &outcome);
 	*ret = outcome;
 	return err;
+}
+
+/* CPUs that were offline when we began, or not there at all, get cores and files of speeds. */
+static int take_up(struct machine *m, const struct cpulist *online)
+{
+	struct cpulist homeless = *online, cpus;
+	struct topology now;
+
+	topology_cpus(&m->topology, &cpus);
+	cpulist_andnot(&homeless, &cpus);
+	cpulist_andnot(&homeless, &m->topology.isolated);
+	if (!cpulist_equal(&homeless, &m->homeless) && !topology_read(m->root, &now)) {
+		topology_grow(&m->topology, &now);
+		topology_cpus(&m->topology, &cpus);
+		cpulist_andnot(&homeless, &cpus);
+		m->homeless = homeless;
+	}
+	cpulist_and(&cpus, online);
+	return speed_add(&m->speed, &cpus, m->journal);
 }
 
 /* Online, and kept neither from the control group that our groups are in nor from them. */
 static int machine_usable(void *ctx, struct cpulist *ret)
 {
-	const struct machine *m = ctx;
+	struct machine *m = ctx;
 	char text[KNOB_TEXT_SIZE];
 	struct cpulist allowed;
 	int err = m->dry ? -ENOTSUP : read_online(m, ret);
 
+	if (!err)
+		err = take_up(m, ret);
 	if (!err && m->allowed.fd >= 0 && knob_read(&m->allowed, text, sizeof(text)) >= 0 && !cpulist_parse(text, &allowed))
 		cpulist_and(ret, &allowed);
 	cpulist_andnot(ret, &m->sets.denied);

@@ -45,6 +45,8 @@ struct machine;
  */
 int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size);
 const struct speed_ladder *machine_ladder(const struct machine *m);
+/* The cores, which grow with CPUs that come; the machine's. */
+const struct topology *machine_topology(const struct machine *m);
 struct cache_ways machine_ways(const struct machine *m);
 /* One line of what is used for each knob: "cpuset=v1 speed=bandwidth period=12.5ms". */
 const char *machine_describe(const struct machine *m);

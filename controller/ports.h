@@ -73,8 +73,11 @@ struct cache_ways {
 	uint32_t nr, floor;
 };
 
-/* What became of the way in which speeds are set; GONE: from now on they are nobody's to move. */
-enum outcome_speed { OUTCOME_SPEED_AS_BEFORE, OUTCOME_SPEED_OTHERWISE, OUTCOME_SPEED_GONE };
+/*
+ * What became of the way in which speeds are set.  BANDWIDTH: from now on a quota stands in, with bandwidth_ladder; GONE:
+ * they are nobody's to move.  In both everybody runs at nominal until the next step.
+ */
+enum outcome_speed { OUTCOME_SPEED_AS_BEFORE, OUTCOME_SPEED_OTHERWISE, OUTCOME_SPEED_BANDWIDTH, OUTCOME_SPEED_GONE };
 
 struct outcome {
 	int error;          /* 0, or negative errno of the first write that failed; the whole step was rolled back */

@@ -261,6 +261,13 @@ char *record_action_text(const struct tick *tick)
 	return ret;
 }
 
+const char *record_speed_word(enum outcome_speed speed)
+{
+	static const char *const words[] = { "", "otherwise", "bandwidth", "gone" };
+
+	return words[speed];
+}
+
 json_t *record_tick_json(const struct tick *tick)
 {
 	const struct tick_report *report = &tick->report;
@@ -277,7 +284,7 @@ json_t *record_tick_json(const struct tick *tick)
 		json_object_set_new(json_object_get(line, "outcome"), "note", json_string(report->outcome.note));
 	if (report->outcome.speed)
 		json_object_set_new(json_object_get(line, "outcome"), "speed",
-				    json_string(report->outcome.speed == OUTCOME_SPEED_GONE ? "gone" : "otherwise"));
+				    json_string(record_speed_word(report->outcome.speed)));
 	if (tick->steer && tick->started) {
 		uint32_t be = allocation_count(&tick->allocation, ALLOCATION_BE);
 		uint32_t idle = allocation_count(&tick->allocation, ALLOCATION_IDLE);
@@ -291,6 +298,9 @@ json_t *record_tick_json(const struct tick *tick)
 		if (allocation_count(&tick->allocation, ALLOCATION_OFFLINE))
 			json_object_set_new(line, "offline_cores",
 					    json_integer(allocation_count(&tick->allocation, ALLOCATION_OFFLINE)));
+		if (tick->allocation.nr_cores > tick->nr_first_cores)
+			json_object_set_new(line, "added_cores",
+					    json_integer(tick->allocation.nr_cores - tick->nr_first_cores));
 	}
 	return line;
 }

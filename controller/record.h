@@ -47,7 +47,7 @@ struct record_totals {
 	double package_j;             /* what they measured of whole packages: never scored */
 	double be_work, be_core_seconds;
 	double own_cpu_pct;           /* of one core; BPF programs included where the kernel counts them */
-	double duration_s, mean_speed; /* mean_speed: kHz or permille, weighted by cores */
+	double duration_s, mean_speed; /* kHz or permille, weighted by cores; of the time since the ladder was last changed */
 	uint64_t nr_ticks, nr_overruns, nr_moves, nr_infeasible;
 	uint64_t nr_infeasible_windows;      /* not judged, since no allocation holds */
 	const struct record_oracle *oracle;  /* NULL: none at hand */
@@ -60,6 +60,9 @@ struct record_totals {
 json_t *record_header_json(const struct tick *tick, const char *mode, const char *machine);
 json_t *record_tick_json(const struct tick *tick);
 json_t *record_totals_json(const struct record_totals *totals);
+
+/* "", "otherwise", "bandwidth", "gone": what the outcome of a tick says of speeds. */
+const char *record_speed_word(enum outcome_speed speed);
 
 /* The decision of the last tick as record_tick writes it, one line of JSON; free() it.  NULL: no memory. */
 char *record_action_text(const struct tick *tick);

@@ -232,8 +232,8 @@ const char *replay_tick(struct replay *r, const json_t *line)
 		return error_number(r, "window_ns");
 	if (r->tick.totals.nr_ticks && now_ns - window_ns != r->last_ns)
 		return refuse(r, "the window does not begin where the one before ended: a line is missing");
-	if (json_object_get(line, "offline_cores"))
-		return refuse(r, "cores went offline here: whose they were is not recorded, so what follows cannot be decided again");
+	if (json_object_get(line, "offline_cores") || json_object_get(line, "added_cores"))
+		return refuse(r, "cores went offline here, or came: whose they were is not recorded, so what follows cannot be decided again");
 	if (!json_is_object(json_object_get(line, "action")) || !json_is_integer(error) ||
 	    json_integer_value(error) > 0 || json_integer_value(error) < -4095)
 		return refuse(r, "a tick without action or outcome");
@@ -244,8 +244,9 @@ const char *replay_tick(struct replay *r, const json_t *line)
 	if (why)
 		return why;
 	r->outcome = (struct outcome){ .error = (int)json_integer_value(error) };
-	if (speed && !strcmp(speed, "gone"))
-		r->outcome.speed = OUTCOME_SPEED_GONE;
+	for (enum outcome_speed s = OUTCOME_SPEED_OTHERWISE; speed && s <= OUTCOME_SPEED_GONE; s++)
+		if (!strcmp(speed, record_speed_word(s)))
+			r->outcome.speed = s;
 	r->last_ns = now_ns;
 	/* Says only that the run is lost, after which a record ends by itself. */
 	tick_step(&r->tick, now_ns, window_ns);

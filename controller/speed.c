@@ -12,7 +12,6 @@
 #include "bandwidth.h"
 #include "managers.h"
 
-/* libcpupower sees only the sysfs of "/", so a tree has no frequency. */
 int speed_find(struct speed *s, const struct machine_opts *opts, bool has_bandwidth, char *error, size_t error_size)
 {
 	struct cpulist cpus;
@@ -21,10 +20,11 @@ int speed_find(struct speed *s, const struct machine_opts *opts, bool has_bandwi
 	topology_cpus(opts->topology, &cpus);
 	if (clocks_open(&s->clocks, opts->root, &cpus))
 		s->clocks = NULL;
-	if ((opts->speed == CONFIG_SPEED_AUTO || opts->speed == CONFIG_SPEED_CPUFREQ) && !opts->root[0])
-		err = frequency_open(&s->frequency, &cpus);
+	if (opts->speed == CONFIG_SPEED_AUTO || opts->speed == CONFIG_SPEED_CPUFREQ)
+		err = frequency_open(&s->frequency, opts->root, &cpus);
 	if (!err) {
 		s->ladder = *frequency_ladder(s->frequency);
+		s->may_be_quota = opts->speed == CONFIG_SPEED_AUTO && has_bandwidth;
 		return opts->force ? 0 : managers_refuse(opts->root, error, error_size);
 	}
 	if (opts->speed == CONFIG_SPEED_CPUFREQ) {
@@ -33,7 +33,7 @@ int speed_find(struct speed *s, const struct machine_opts *opts, bool has_bandwi
 		return -ENOTSUP;
 	}
 	if (opts->speed != CONFIG_SPEED_NONE && has_bandwidth) {
-		bandwidth_fill_ladder(&s->ladder);
+		s->ladder = bandwidth_ladder;
 	} else if (opts->speed == CONFIG_SPEED_BANDWIDTH) {
 		snprintf(error, error_size, "speed = bandwidth: no cpu controller here: mount it, or use speed = none");
 		return -ENOTSUP;
@@ -66,7 +66,15 @@ int speed_start(struct speed *s, struct journal *j, struct undo *u, char *error,
 	}
 	if (err)
 		snprintf(error, error_size, "cannot note the speed of CPUs to put it back: %s", strerror(-err));
-	return err ? err : outcome.error;
+	s->gone = !err && s->may_be_quota;
+	return s->gone ? 0 : err ? err : outcome.error;
+}
+
+int speed_add(struct speed *s, const struct cpulist *cpus, struct journal *j)
+{
+	if (s->clocks)
+		clocks_add(s->clocks, cpus);
+	return s->frequency && !s->gone ? frequency_add(s->frequency, cpus, j) : 0;
 }
 
 uint32_t speed_measure(struct speed *s, uint32_t service, const struct cpulist *cpus, const struct sample *sample)
@@ -99,9 +107,10 @@ static int give_up(struct speed *s, struct journal *j, struct outcome *ret)
 		return way;
 	}
 	s->gone = way == LADDER_NOTHING;
-	ret->speed = s->gone ? OUTCOME_SPEED_GONE : OUTCOME_SPEED_OTHERWISE;
-	snprintf(ret->note, sizeof(ret->note), "by=%s does nothing: %s; %s%s", was, s->useless, s->gone ?
-		 "only cores are left" : "from now on by=", s->gone ? "" : ladder_way_name((enum ladder_way)way));
+	ret->speed = !s->gone ? OUTCOME_SPEED_OTHERWISE : s->may_be_quota ? OUTCOME_SPEED_BANDWIDTH : OUTCOME_SPEED_GONE;
+	snprintf(ret->note, sizeof(ret->note), "by=%s does nothing: %s; %s%s", was, s->useless, !s->gone ?
+		 "from now on by=" : s->may_be_quota ? "bandwidth takes its place" : "only cores are left",
+		 s->gone ? "" : ladder_way_name((enum ladder_way)way));
 	s->judge = (struct effective){ 0 };
 	s->useless = NULL;
 	s->nr_failed = 0;

@@ -22,6 +22,7 @@ struct speed {
 	struct effective judge;
 	const char *useless;         /* why the way is to be given up at the next step; NULL: it works, or may */
 	bool gone;                   /* none works: speeds are left alone */
+	bool may_be_quota;           /* then bandwidth stands in, which is the caller's: nobody asked for frequency by name */
 	bool left;                   /* to somebody else, for a while */
 	struct drift drift;
 	uint32_t nr_failed;
@@ -30,8 +31,10 @@ struct speed {
 
 /* What there is; writes nothing.  -ENOTSUP, told in `error`: not what was asked for.  The caller closes. */
 int speed_find(struct speed *s, const struct machine_opts *opts, bool has_bandwidth, char *error, size_t error_size);
-/* Journals and takes control.  On failure `error` tells why. */
+/* Journals and takes control.  On failure `error` tells why; where bandwidth may stand in, speeds are `gone` instead. */
 int speed_start(struct speed *s, struct journal *j, struct undo *u, char *error, size_t error_size);
+/* CPUs there are now.  Negative errno: the journal cannot be written. */
+int speed_add(struct speed *s, const struct cpulist *cpus, struct journal *j);
 /*
  * A window ends, in which `service` had `cpus`.  Returns their speed, kHz; 0: unknown.  Every service once, after
  * clocks_end_window.
@@ -39,7 +42,7 @@ int speed_start(struct speed *s, struct journal *j, struct undo *u, char *error,
 uint32_t speed_measure(struct speed *s, uint32_t service, const struct cpulist *cpus, const struct sample *sample);
 /*
  * Speeds of an allocation.  A way that was found to do nothing is given up first, for the next one or for none:
- * ret->speed and ret->note.  On failure *ret tells why and the caller rolls `u` back.
+ * ret->speed (BANDWIDTH where it may stand in) and ret->note.  On failure *ret tells why and the caller rolls `u` back.
  */
 int speed_apply(struct speed *s, const struct allocation *want, const struct topology *topo,
 		const struct cpulist *online, struct journal *j, struct undo *u, struct outcome *ret);

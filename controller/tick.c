@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bandwidth.h"
 #include "qos.h"
 #include "record.h"
 #include "view.h"
@@ -20,6 +21,7 @@ int tick_init(struct tick *tick, uint32_t nr_batches)
 		return -ENOMEM;
 	rng_seed(&tick->rng, tick->config->seed);
 	allocation_init(&tick->allocation, tick->topology, tick->config->nr_services, tick->config->reserved_cpus);
+	tick->nr_first_cores = tick->allocation.nr_cores;
 	view_init(&tick->report.view, tick->config, &tick->allocation, tick->ladder, &tick->ways,
 		  nr_batches > 0);
 	/* The configuration's are those of the policy it names. */
@@ -72,14 +74,25 @@ static int refuse(struct outcome *outcome, int err, const char *why)
 	return err;
 }
 
-/* Speeds that cannot be had are nobody's to move: off the wheel, at the step that is nearest to the truth. */
-static void pin_speeds(struct tick *tick)
+/*
+ * Speeds that cannot be had are nobody's to move: off the wheel, at the step that is nearest to the truth.  Where a quota
+ * stands in for them, its ladder begins at the top.
+ */
+static void change_speeds(struct tick *tick, bool gone)
 {
 	struct policy_view *view = &tick->report.view;
 
-	tick->speed_is_gone = true;
-	for (uint32_t i = 0; i < view->nr_services; i++)
-		view->services[i].min.speed = view->services[i].max.speed = tick->allocation.speed[i] = view->nominal_speed;
+	tick->speed_is_gone = gone;
+	if (!gone) {
+		tick->ladder = &bandwidth_ladder;
+		view_set_ladder(view, tick->ladder);
+		totals_change_ladder(&tick->totals);
+	}
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		tick->allocation.speed[i] = view->nominal_speed;
+		if (gone)
+			view->services[i].min.speed = view->services[i].max.speed = view->nominal_speed;
+	}
 }
 
 /* Puts the decision in force as a whole, or leaves everything as it was and says why in the outcome. */
@@ -129,8 +142,8 @@ int tick_step(struct tick *tick, uint64_t now_ns, uint64_t window_ns)
 	tick->totals.nr_infeasible += r->decision.infeasible;
 
 	err = act(tick);
-	if (r->outcome.speed == OUTCOME_SPEED_GONE)
-		pin_speeds(tick);
+	if (r->outcome.speed >= OUTCOME_SPEED_BANDWIDTH)
+		change_speeds(tick, r->outcome.speed == OUTCOME_SPEED_GONE);
 	tick->started |= !err;
 	tick->nr_failed = err ? tick->nr_failed + 1 : 0;
 	r->view.last_failed = err != 0;
@@ -184,7 +197,8 @@ void tick_totals(const struct tick *tick, struct record_totals *ret)
 		.be_work = t->be_work,
 		.be_core_seconds = t->be_core_seconds,
 		.duration_s = t->span_s,
-		.mean_speed = t->core_seconds > 0 ? t->speed_core_seconds / t->core_seconds : 0,
+		.mean_speed = t->core_seconds > t->other_core_seconds ?
+			      t->speed_core_seconds / (t->core_seconds - t->other_core_seconds) : 0,
 		.nr_ticks = t->nr_ticks,
 		.nr_moves = t->nr_moves,
 		.nr_infeasible = t->nr_infeasible,

@@ -41,6 +41,7 @@ struct tick {
 	bool steer;                   /* false: observe only, the decision is never applied */
 	bool speed_is_gone;           /* the actuator gave speeds up: nominal, for everybody and ever */
 	bool started;
+	uint32_t nr_first_cores;      /* of the allocation at the start: CPUs that come make more */
 	uint64_t start_ns;            /* records and status count from here */
 	uint32_t nr_lost, nr_failed;  /* failures in a row of the sensor, of the actuator */
 	struct totals totals;

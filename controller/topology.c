@@ -201,6 +201,51 @@ out:
 	return err;
 }
 
+static struct topology_core *find_core(struct topology *topo, const struct cpulist *cpus)
+{
+	for (uint32_t i = 0; i < topo->nr_cores; i++) {
+		struct cpulist both = topo->cores[i].cpus;
+
+		cpulist_and(&both, cpus);
+		if (!cpulist_empty(&both))
+			return &topo->cores[i];
+	}
+	return NULL;
+}
+
+/* The number that `topo` has for an L3 domain of `now`: that of a core in it, or a new one. */
+static uint16_t find_l3(struct topology *topo, const struct topology *now, uint16_t l3)
+{
+	uint16_t free = 0;
+
+	for (uint32_t i = 0; i < now->nr_cores; i++) {
+		const struct topology_core *core = now->cores[i].l3 == l3 ? find_core(topo, &now->cores[i].cpus) : NULL;
+
+		if (core)
+			return core->l3;
+	}
+	for (uint32_t i = 0; i < topo->nr_cores; i++)
+		if (topo->cores[i].l3 >= free)
+			free = (uint16_t)(topo->cores[i].l3 + 1);
+	return free;
+}
+
+void topology_grow(struct topology *topo, const struct topology *now)
+{
+	for (uint32_t i = 0; i < now->nr_cores; i++) {
+		struct topology_core *core = find_core(topo, &now->cores[i].cpus), new = now->cores[i];
+
+		if (core) {
+			cpulist_or(&core->cpus, &new.cpus);
+		} else if (topo->nr_cores < TOPOLOGY_MAX_CORES) {
+			new.l3 = find_l3(topo, now, new.l3);
+			topo->cores[topo->nr_cores++] = new;
+		}
+	}
+	topo->online = now->online;
+	topo->isolated = now->isolated;
+}
+
 void topology_cpus(const struct topology *topo, struct cpulist *ret)
 {
 	cpulist_clear(ret);

@@ -22,12 +22,17 @@ struct topology_core {
 
 struct topology {
 	uint32_t nr_cores;
-	struct topology_core cores[TOPOLOGY_MAX_CORES]; /* ordered by package, L3 domain, first CPU */
+	struct topology_core cores[TOPOLOGY_MAX_CORES]; /* ordered by package, L3 domain, first CPU; then those that came */
 	struct cpulist online, isolated;
 };
 
 /* `root` is "" or a directory that stands in for "/".  Isolated CPUs are listed but make no core. Negative errno. */
 int topology_read(const char *root, struct topology *ret);
+/*
+ * CPUs that `now` has and `topo` does not: siblings join their core, others make cores after those that are there, which
+ * keep their place, in a known L3 domain or one more.  No core goes away.  What finds no room is left out.
+ */
+void topology_grow(struct topology *topo, const struct topology *now);
 /* The CPUs of all cores. */
 void topology_cpus(const struct topology *topo, struct cpulist *ret);
 

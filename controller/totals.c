@@ -59,3 +59,9 @@ void totals_add(struct totals *t, const struct config *config, const struct spee
 	if (view->be_cores > 0)
 		t->be_work += dt / (BE_SERIAL + (1 - BE_SERIAL) / view->be_cores);
 }
+
+void totals_change_ladder(struct totals *t)
+{
+	t->speed_core_seconds = 0;
+	t->other_core_seconds = t->core_seconds;
+}

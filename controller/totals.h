@@ -17,6 +17,7 @@ struct totals {
 	double span_s;
 	double core_seconds, be_core_seconds, energy_j, be_work;
 	double speed_core_seconds; /* core seconds weighted by the ladder's value */
+	double other_core_seconds; /* those before the ladder that is in force; not in speed_core_seconds */
 	uint64_t nr_ticks, nr_moves, nr_infeasible;
 	bool impossible; /* the caller's: no allocation holds the load of the next tick, so that its windows are not judged */
 	uint64_t nr_impossible;
@@ -28,5 +29,8 @@ struct totals {
  */
 void totals_add(struct totals *t, const struct config *config, const struct speed_ladder *ladder,
 		const struct policy_view *view, const struct sample *samples, bool steered);
+
+/* From now on another ladder: the mean speed is of what comes. */
+void totals_change_ladder(struct totals *t);
 
 #endif

@@ -5,6 +5,18 @@
 #include "view.h"
 #include "qos.h"
 
+/* Cores may come.  Those that go have limits again when they are back. */
+static void raise_limits(struct policy_view *view, const struct config *config)
+{
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		const struct config_service *c = &config->services[i];
+		uint32_t most = c->cores_max > 0 && c->cores_max < view->nr_cores ? c->cores_max : view->nr_cores;
+
+		if (most > view->services[i].max.cores)
+			view->services[i].max.cores = most;
+	}
+}
+
 void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
 	       const struct speed_ladder *ladder, const struct cache_ways *ways, bool has_be)
 {
@@ -12,9 +24,6 @@ void view_init(struct policy_view *view, const struct config *config, const stru
 		.nr_services = config->nr_services,
 		.nr_cores = allocation_nr_assignable(allocation),
 		.nr_ways = ways->nr,
-		.nr_speeds = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps,
-		.nominal_speed = ladder->kind == SPEED_NONE ? 0 : ladder->nominal,
-		.speed_is_quota = ladder->kind == SPEED_BANDWIDTH,
 		.has_be = has_be,
 	};
 	for (uint32_t i = 0; i < config->nr_services; i++) {
@@ -22,11 +31,20 @@ void view_init(struct policy_view *view, const struct config *config, const stru
 		struct policy_service *s = &view->services[i];
 
 		s->min.cores = c->cores_min;
-		s->max.cores = c->cores_max > 0 && c->cores_max < view->nr_cores ? c->cores_max : view->nr_cores;
 		s->min.ways = ways->nr ? ways->floor : 0;
 		s->max.ways = ways->nr;
-		s->max.speed = view->nr_speeds > 0 ? view->nr_speeds - 1 : 0;
 	}
+	view_set_ladder(view, ladder);
+	raise_limits(view, config);
+}
+
+void view_set_ladder(struct policy_view *view, const struct speed_ladder *ladder)
+{
+	view->nr_speeds = ladder->kind == SPEED_NONE ? 0 : ladder->nr_steps;
+	view->nominal_speed = ladder->kind == SPEED_NONE ? 0 : ladder->nominal;
+	view->speed_is_quota = ladder->kind == SPEED_BANDWIDTH;
+	for (uint32_t i = 0; i < view->nr_services; i++)
+		view->services[i].max.speed = view->nr_speeds > 0 ? view->nr_speeds - 1 : 0;
 }
 
 void view_update(struct policy_view *view, const struct config *config, const struct allocation *allocation,
@@ -43,6 +61,7 @@ void view_update(struct policy_view *view, const struct config *config, const st
 		s->have.speed = allocation->speed[i];
 	}
 	view->nr_cores = allocation_nr_assignable(allocation);
+	raise_limits(view, config);
 	view->be_cores = allocation_count(allocation, ALLOCATION_BE);
 	view->idle_cores = allocation_count(allocation, ALLOCATION_IDLE);
 	view->be_ways = allocation->be_ways;

@@ -11,6 +11,8 @@
 /* What does not change during a run: limits, ladder, ways of the cache, who takes part. */
 void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
 	       const struct speed_ladder *ladder, const struct cache_ways *ways, bool has_be);
+/* A ladder in place of another. */
+void view_set_ladder(struct policy_view *view, const struct speed_ladder *ladder);
 /* What does: the window and the units in force.  `lost`: no sample may be believed. */
 void view_update(struct policy_view *view, const struct config *config, const struct allocation *allocation,
 		 const struct sample *samples, uint64_t window_ns, bool lost);

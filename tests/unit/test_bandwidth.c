@@ -61,10 +61,9 @@ static void the_quota_is_a_share_of_every_cpu_and_never_below_a_millisecond(void
 
 static void the_ladder_has_ten_even_steps_and_the_last_is_nominal(void **state)
 {
-	struct speed_ladder ladder = { 0 };
+	const struct speed_ladder ladder = bandwidth_ladder;
 
 	(void)state;
-	bandwidth_fill_ladder(&ladder);
 	assert_int_equal(ladder.kind, SPEED_BANDWIDTH);
 	assert_int_equal(ladder.nr_steps, 10);
 	assert_int_equal(ladder.nominal, 9);

@@ -283,7 +283,7 @@ static void check_set(uint32_t group, struct cpulist *seen)
 		fail_msg("%s has the set \"%s\"", world.names[group], text);
 	if (group == MEDDLED_SERVICE)
 		return;
-	allocation_cpus(&world.tick.allocation, &world.topology, group < NR_SERVICES ? (int)group : ALLOCATION_BE, &want);
+	allocation_cpus(&world.tick.allocation, world.tick.topology, group < NR_SERVICES ? (int)group : ALLOCATION_BE, &want);
 	cpulist_and(&want, &online);
 	if (group >= NR_SERVICES && cpulist_empty(&want)) {
 		assert_string_equal(steered_get(&world, group, "cgroup.freeze"), "1");

@@ -22,7 +22,7 @@ static void a_machine_without_cpufreq_says_so(void **state)
 	tree_put(root, "0-1\n", "cpu/online");
 	bind_tree();
 	assert_int_equal(cpulist_parse("0-1", &cpus), 0);
-	assert_int_equal(frequency_open(&frequency, &cpus), -ENODEV);
+	assert_int_equal(frequency_open(&frequency, "", &cpus), -ENODEV);
 }
 
 static void a_cpu_without_cpufreq_spoils_it_for_all(void **state)
@@ -31,7 +31,7 @@ static void a_cpu_without_cpufreq_spoils_it_for_all(void **state)
 	put_cpu(0, "0\n", NULL, "userspace\n");
 	bind_tree();
 	assert_int_equal(cpulist_parse("0-1", &cpus), 0);
-	assert_int_equal(frequency_open(&frequency, &cpus), -ENODEV);
+	assert_int_equal(frequency_open(&frequency, "", &cpus), -ENODEV);
 }
 
 static void listed_speeds_make_the_ladder(void **state)
@@ -150,6 +150,71 @@ static void cpus_that_are_clocked_together_get_the_fastest_speed_asked_for(void 
 	assert_string_equal(get(1, "scaling_governor"), "schedutil"); /* one domain, one file */
 }
 
+/* Performance and efficiency cores: one more domain with other limits, and one with three listed steps. */
+static void domains_with_other_limits_run_at_the_nearest_of_their_own_steps(void **state)
+{
+	static const struct { uint32_t ask, first, second, third; } rows[] = {
+		{ 0, 1500000, 1000000, 1400000 }, { 2000000, 2000000, 2000000, 2200000 },
+		{ 2900000, 2900000, 2600000, 2700000 }, { 3000000, 3000000, 2600000, 2700000 },
+	};
+	uint32_t khz[CPULIST_MAX_CPUS];
+
+	(void)state;
+	for (unsigned int cpu = 0; cpu < 3; cpu++) {
+		char own[8];
+
+		snprintf(own, sizeof(own), "%u\n", cpu);
+		put_cpu(cpu, own, cpu == 2 ? "2700000 2200000 1400000 \n" : NULL, "userspace \n");
+	}
+	put(1, "cpuinfo_min_freq", "1000000\n");
+	put(1, "cpuinfo_max_freq", "2600000\n");
+	put(2, "cpuinfo_max_freq", "2700000\n");
+	put(2, "cpuinfo_min_freq", "1400000\n");
+	bind_tree();
+	open_cpus("0-2");
+	assert_int_equal(frequency_ladder(frequency)->value[frequency_ladder(frequency)->nr_steps - 1], 3000000);
+	take_over();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		khz[0] = khz[1] = khz[2] = rows[i].ask;
+		assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+		assert_int_equal(atoi(get(0, "scaling_setspeed")), rows[i].first);
+		assert_int_equal(atoi(get(1, "scaling_setspeed")), rows[i].second);
+		assert_int_equal(atoi(get(2, "scaling_setspeed")), rows[i].third);
+	}
+	assert_int_equal(atoi(get(1, "scaling_max_freq")), 2600000);
+	assert_int_equal(atoi(get(2, "scaling_min_freq")), 1400000);
+	cpulist_parse("1", &cpus);
+	assert_int_equal(frequency_asked_khz(frequency, &cpus), 2600000);
+}
+
+/* CPU 1 has its files a little later; CPU 2 never gets the governor that is used. */
+static void a_cpu_that_comes_is_taken_over_when_its_files_are_there(void **state)
+{
+	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000, 2000000, 2000000 };
+	char error[256];
+
+	(void)state;
+	put_cpu(0, "0\n", "2450000 2000000 1500000 \n", "userspace \n");
+	put_cpu(2, "2\n", "2450000 2000000 1500000 \n", "performance \n");
+	bind_tree();
+	open_cpus("0");
+	take_over();
+	cpulist_parse("0-2", &cpus);
+	assert_int_equal(frequency_add(frequency, &cpus, journal), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+	put_cpu(1, "1\n", "2450000 2000000 1500000 \n", "userspace \n");
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(frequency_add(frequency, &cpus, journal), 0);
+	assert_int_equal(frequency_apply(frequency, khz, &cpus, undo, &outcome), 0);
+	assert_int_equal(atoi(get(0, "scaling_setspeed")), 2000000);
+	assert_int_equal(atoi(get(1, "scaling_setspeed")), 2000000);
+	assert_string_equal(get(2, "scaling_setspeed"), "<unsupported>");
+	assert_string_equal(get(2, "scaling_governor"), "schedutil");
+	assert_true(restore_journal("", root, error, sizeof(error)) > 0);
+	assert_string_equal(get(1, "scaling_governor"), "schedutil");
+	assert_int_equal(atoi(get(1, "scaling_max_freq")), 2500000);
+}
+
 static void an_offline_cpu_is_left_alone_and_taken_over_again_when_it_is_back(void **state)
 {
 	uint32_t khz[CPULIST_MAX_CPUS] = { 2000000, 2000000 };
@@ -225,7 +290,7 @@ static void a_read_only_sysfs_has_no_speed_to_set(void **state)
 	bind_tree();
 	assert_int_equal(mount(NULL, SYSFS, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
 	assert_int_equal(cpulist_parse("0", &cpus), 0);
-	assert_int_equal(frequency_open(&frequency, &cpus), -EROFS);
+	assert_int_equal(frequency_open(&frequency, "", &cpus), -EROFS);
 }
 
 /* Speeds are not fought over, unless that is asked for. */
@@ -291,7 +356,7 @@ static void this_machine_runs_at_every_step_and_gets_its_own_back(void **state)
 
 	(void)state;
 	assert_int_equal(cpulist_parse("0", &cpus), 0);
-	if (geteuid() || frequency_open(&frequency, &cpus)) {
+	if (geteuid() || frequency_open(&frequency, "", &cpus)) {
 		print_message("# skip: needs root and CPUs whose speed can be set\n");
 		skip();
 	}
@@ -326,6 +391,8 @@ int main(void)
 		TREE_TEST(with_the_governor_userspace_a_speed_is_set_exactly),
 		TREE_TEST(without_it_the_highest_speed_is_capped),
 		TREE_TEST(cpus_that_are_clocked_together_get_the_fastest_speed_asked_for),
+		TREE_TEST(domains_with_other_limits_run_at_the_nearest_of_their_own_steps),
+		TREE_TEST(a_cpu_that_comes_is_taken_over_when_its_files_are_there),
 		TREE_TEST(an_offline_cpu_is_left_alone_and_taken_over_again_when_it_is_back),
 		TREE_TEST(what_another_manager_of_power_changes_is_put_back),
 		TREE_TEST(a_speed_that_cannot_be_written_is_told_with_its_reason),

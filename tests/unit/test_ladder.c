@@ -37,6 +37,31 @@ static void a_grid_too_long_for_the_ladder_ends_where_it_is_full(void **state)
 	assert_true(l.nominal < l.nr_steps);
 }
 
+/* A performance core from 0.8 to 3.2 GHz and a turbo of 5; an efficiency core to 2.4 and 3.9; one with three steps. */
+static void a_domain_with_other_steps_gets_the_nearest_of_its_own(void **state)
+{
+	struct ladder_limits fast = { .min_khz = 800000, .max_khz = 5000000, .base_khz = 3200000 };
+	struct ladder_limits slow = { .min_khz = 800000, .max_khz = 3900000, .base_khz = 2400000 };
+	struct ladder_limits few = { .nr_listed = 3, .listed_khz = { 3000000, 2200000, 1500000 } };
+	struct speed_ladder p, e, three;
+
+	(void)state;
+	ladder_fill(&p, &fast);
+	ladder_fill(&e, &slow);
+	ladder_fill(&three, &few);
+	for (uint32_t i = 0; i < p.nr_steps; i++)
+		assert_int_equal(ladder_nearest_khz(&p, &p, p.value[i]), p.value[i]);
+	assert_int_equal(ladder_nearest_khz(&p, &e, 0), 800000);
+	assert_int_equal(ladder_nearest_khz(&p, &e, 2000000), 2000000);
+	assert_int_equal(ladder_nearest_khz(&p, &e, 2500000), 2400000);
+	assert_int_equal(ladder_nearest_khz(&p, &e, 3200000), 2400000); /* nominal is nominal */
+	assert_int_equal(ladder_nearest_khz(&p, &e, 5000000), 3900000);
+	assert_int_equal(ladder_nearest_khz(&p, &e, UINT32_MAX), 3900000);
+	assert_int_equal(ladder_nearest_khz(&p, &three, 800000), 1500000);
+	assert_int_equal(ladder_nearest_khz(&p, &three, 1600000), 2200000);
+	assert_int_equal(ladder_nearest_khz(&p, &three, 3100000), 3000000);
+}
+
 static void the_next_way_is_the_next_that_is_there(void **state)
 {
 	struct ladder_ways all = { true, true, true, true }, epp = { .has_epp = true }, none = { 0 };
@@ -132,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(listed_speeds_are_sorted_and_each_is_there_once),
 		cmocka_unit_test(a_grid_too_long_for_the_ladder_ends_where_it_is_full),
+		cmocka_unit_test(a_domain_with_other_steps_gets_the_nearest_of_its_own),
 		cmocka_unit_test(the_next_way_is_the_next_that_is_there),
 		cmocka_unit_test(words_of_a_list_are_whole_words),
 		cmocka_unit_test(preferences_are_chosen_by_speed),

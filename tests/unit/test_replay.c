@@ -25,6 +25,7 @@ static struct {
 } seen[NR_TICKS];
 
 static int speed_goes; /* at this tick */
+static enum outcome_speed speed_goes_where = OUTCOME_SPEED_GONE;
 
 static int set_up(void **state)
 {
@@ -68,7 +69,7 @@ static void disturb(int n)
 	}
 	run.read_error = n % 17 == 16 ? -EIO : 0;
 	run.apply_error = n % 10 == 8 ? -EBUSY : 0;
-	run.speed = n == speed_goes ? OUTCOME_SPEED_GONE : OUTCOME_SPEED_AS_BEFORE;
+	run.speed = n == speed_goes ? speed_goes_where : OUTCOME_SPEED_AS_BEFORE;
 }
 
 static void write_run(const char *mode)
@@ -183,6 +184,20 @@ static void speeds_that_were_given_up_are_given_up_again(void **state)
 	}
 }
 
+static void a_quota_that_took_their_place_takes_it_again(void **state)
+{
+	(void)state;
+	speed_goes = 7;
+	speed_goes_where = OUTCOME_SPEED_BANDWIDTH;
+	write_run("live");
+	start();
+	expect_same_ticks();
+	assert_false(replay.tick.speed_is_gone);
+	assert_int_equal(replay.tick.ladder->kind, SPEED_BANDWIDTH);
+	assert_true(replay.tick.report.view.speed_is_quota);
+	speed_goes_where = OUTCOME_SPEED_GONE;
+}
+
 static void a_header_that_lacks_something_says_what(void **state)
 {
 	static const char *const keys[][2] = {
@@ -250,6 +265,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_machine_of_quotas_with_reserved_cpus_comes_back_too, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(speeds_that_were_given_up_are_given_up_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_quota_that_took_their_place_takes_it_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_header_that_lacks_something_says_what, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_tick_that_lacks_something_says_what, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_missing_tick_is_noticed, set_up, tear_down),

@@ -199,7 +199,7 @@ static void speeds_that_do_not_change_are_read_and_not_written(void **state)
 	machines_make(steered.root, "cores-512");
 	snprintf(dir, sizeof(dir), "%s/sys/devices/system/cpu", steered.root);
 	assert_int_equal(mount(dir, "/sys/devices/system/cpu", NULL, MS_BIND, NULL), 0);
-	assert_int_equal(frequency_open(&f, &steered.topology.online), 0);
+	assert_int_equal(frequency_open(&f, "", &steered.topology.online), 0);
 	undo_begin(undo);
 	err = frequency_start(f, undo, &outcome);
 	for (int cpu = 0; cpu < 512; cpu++)

@@ -211,6 +211,46 @@ static void this_machine_has_cores_that_cover_its_online_cpus_once(void **state)
 	assert_true(cpulist_equal(&seen, &topo.online));
 }
 
+static void grow(const char *online)
+{
+	struct topology now;
+
+	put_sets(online, "\n");
+	assert_int_equal(topology_read(root, &now), 0);
+	topology_grow(&topo, &now);
+}
+
+/* Two domains of two cores of two threads; a CPU's siblings are those that are online. */
+static void cpus_that_come_join_their_core_or_make_one_and_no_core_moves(void **state)
+{
+	(void)state;
+	for (unsigned int cpu = 0; cpu < 8; cpu++) {
+		char siblings[8];
+
+		snprintf(siblings, sizeof(siblings), "%u,%u\n", cpu % 4, cpu % 4 + 4);
+		put_cpu(cpu, siblings, "0\n", cpu % 4 < 2 ? "0-1,4-5\n" : "2-3,6-7\n");
+	}
+	put_sets("2,6\n", "\n");
+	assert_int_equal(topology_read(root, &topo), 0);
+	assert_core(0, "2,6", 0, 0, 0);
+	grow("1-2,6\n");
+	assert_int_equal(topo.nr_cores, 2);
+	assert_core(0, "2,6", 0, 0, 0);
+	assert_core(1, "1", 1, 0, 0);
+	grow("0-3\n"); /* SMT off: nothing goes away */
+	assert_int_equal(topo.nr_cores, 4);
+	assert_core(0, "2,6", 0, 0, 0);
+	assert_core(2, "0", 1, 0, 0);
+	assert_core(3, "3", 0, 0, 0);
+	grow("0-7\n"); /* and on */
+	assert_int_equal(topo.nr_cores, 4);
+	assert_core(0, "2,6", 0, 0, 0);
+	assert_core(1, "1,5", 1, 0, 0);
+	assert_core(2, "0,4", 1, 0, 0);
+	assert_core(3, "3,7", 0, 0, 0);
+	assert_int_equal(cpulist_count(&topo.online), 8);
+}
+
 int main(void)
 {
 #define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_tree, remove_tree)
@@ -226,6 +266,7 @@ int main(void)
 		TREE_TEST(a_package_id_of_minus_one_is_unknown),
 		TREE_TEST(a_tree_that_makes_no_sense_is_refused_and_the_output_untouched),
 		cmocka_unit_test(this_machine_has_cores_that_cover_its_online_cpus_once),
+		TREE_TEST(cpus_that_come_join_their_core_or_make_one_and_no_core_moves),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
