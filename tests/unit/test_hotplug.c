@@ -53,6 +53,19 @@ static int read_idle(void *ctx, uint64_t now_ns, struct sample *samples, uint32_
 	return 0;
 }
 
+/* As much as there are cores for. */
+static int read_busy(void *ctx, uint64_t now_ns, struct sample *samples, uint32_t nr_services)
+{
+	(void)ctx, (void)now_ns;
+	for (uint32_t i = 0; i < nr_services; i++)
+		samples[i] = (struct sample){
+			.window_ns = 500000000, .nr_arrived = 3000, .nr_completed = 3000, .p50_ns = 30000000, .p99_ns = 60000000,
+			.mean_ns = 30000000, .steer_ns = 60000000, .nr_late = 2500,
+			.cpu_ns = 490000000ull * allocation_count(&world.tick.allocation, (int)i),
+		};
+	return 0;
+}
+
 static int make_world(void **state)
 {
 	(void)state;
@@ -102,12 +115,70 @@ static void a_step_that_fails_for_another_reason_is_not_tried_twice(void **state
 	assert_int_equal(world.tick.report.outcome.error, -EINVAL);
 }
 
+/* Half of the machine is offline at the start; it has P-states, and so have the CPUs that come. */
+static void cpus_that_come_later_are_given_work_at_their_owners_speed(void **state)
+{
+	struct cpulist want, have;
+
+	(void)state;
+	steered_remove(&world);
+	steered_lay_out(&world, "epyc-7302-nosmt online=0-15 cpufreq=acpi domain=cpu", 2, 0);
+	tree_put(world.root, "0-7\n", "sys/devices/system/cpu/online");
+	assert_int_equal(topology_read(world.root, &world.topology), 0);
+	if (steered_open(&world, &policy_adaptive, (struct sensor){ NULL, read_busy }))
+		fail_msg("%s", world.error);
+	assert_int_equal(steered_step(&world), 0);
+	assert_int_equal(world.tick.report.view.nr_cores, 8);
+	assert_string_equal(tree_line(world.root, "sys/devices/system/cpu/cpu12/cpufreq/scaling_governor"), "schedutil");
+	tree_put(world.root, "0-15\n", "sys/devices/system/cpu/online");
+	tree_put(world.root, "0-15\n", "sys/fs/cgroup/cpuset.cpus.effective");
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(steered_step(&world), 0);
+	assert_int_equal(world.tick.report.outcome.error, 0);
+	assert_int_equal(world.tick.report.view.nr_cores, 16);
+	assert_int_equal(world.tick.report.view.services[0].max.cores, 16);
+	assert_string_equal(tree_line(world.root, "sys/devices/system/cpu/cpu12/cpufreq/scaling_governor"), "userspace");
+	assert_true(allocation_count(&world.tick.allocation, 0) + allocation_count(&world.tick.allocation, 1) > 8);
+	for (uint32_t i = 0; i < 2; i++) {
+		allocation_cpus(&world.tick.allocation, world.tick.topology, (int)i, &want);
+		assert_int_equal(cpulist_parse(steered_get(&world, i, "cpuset.cpus"), &have), 0);
+		assert_true(cpulist_equal(&want, &have));
+	}
+	assert_int_equal(machine_close(world.machine), 0);
+	world.machine = NULL;
+	assert_string_equal(tree_line(world.root, "sys/devices/system/cpu/cpu12/cpufreq/scaling_governor"), "schedutil");
+	assert_string_equal(tree_line(world.root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"), "schedutil");
+}
+
+static void second_threads_that_are_switched_on_and_off_belong_to_their_cores(void **state)
+{
+	(void)state;
+	steered_remove(&world);
+	steered_lay_out(&world, "epyc-7302", 2, 0);
+	tree_put(world.root, "0-15\n", "sys/devices/system/cpu/online");
+	assert_int_equal(topology_read(world.root, &world.topology), 0);
+	if (steered_open(&world, &policy_static, (struct sensor){ NULL, read_idle }))
+		fail_msg("%s", world.error);
+	assert_int_equal(steered_step(&world), 0);
+	assert_string_equal(steered_get(&world, 1, "cpuset.cpus"), "8-15");
+	tree_put(world.root, "0-31\n", "sys/devices/system/cpu/online");
+	assert_int_equal(steered_step(&world), 0);
+	assert_int_equal(world.tick.report.outcome.error, 0);
+	assert_string_equal(steered_get(&world, 1, "cpuset.cpus"), "8-15,24-31");
+	tree_put(world.root, "0-15\n", "sys/devices/system/cpu/online");
+	assert_int_equal(steered_step(&world), 0);
+	assert_string_equal(steered_get(&world, 1, "cpuset.cpus"), "8-15");
+	assert_int_equal(world.tick.report.view.nr_cores, 16);
+}
+
 int main(void)
 {
 #define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_world, end_world)
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(a_cpu_that_goes_away_during_a_step_is_left_out_at_once),
 		TREE_TEST(when_another_goes_away_meanwhile_the_next_step_will_see),
+		TREE_TEST(cpus_that_come_later_are_given_work_at_their_owners_speed),
+		TREE_TEST(second_threads_that_are_switched_on_and_off_belong_to_their_cores),
 		TREE_TEST(a_step_that_fails_for_another_reason_is_not_tried_twice),
 	};
 
