@@ -46,7 +46,7 @@ static void describe_cores(const struct topology *t, struct doctor_knob *k)
 		   nr_packages, doctor_plural(nr_packages), nr_nodes, doctor_plural(nr_nodes));
 }
 
-/* "offline, left out: CPUs 3", after whatever is said already. */
+/* "offline, used once online: CPUs 3", after whatever is said already. */
 static void add_cpus(struct doctor_knob *k, const char *what, const struct cpulist *cpus)
 {
 	size_t len = strlen(k->reason);
@@ -77,7 +77,7 @@ bool doctor_judge_topology(const struct doctor_facts *f, struct doctor_knob *k)
 	describe_cores(&f->topology, k);
 	allocation_init(&a, &f->topology, 0, f->config ? f->config->reserved_cpus : 0);
 	allocation_cpus(&a, &f->topology, ALLOCATION_RESERVED, &reserved);
-	add_cpus(k, "offline, left out", &f->offline);
+	add_cpus(k, "offline, used once online", &f->offline);
 	add_cpus(k, "isolated, left alone", &f->topology.isolated);
 	add_cpus(k, "reserved, in no service", &reserved);
 	if (f->hybrid[0]) {

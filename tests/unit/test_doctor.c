@@ -70,14 +70,14 @@ static void cores_are_counted_as_they_are(void **state)
 {
 	static const struct expected all[] = {
 		{ "epyc-7302", "topology", true, "16 cores of 32 CPUs, 8 L3 domains, 1 socket, 1 NUMA node", "" },
-		{ "epyc-7302-nosmt", "topology", true, "16 cores of 16 CPUs, 8 L3", "offline, left out: CPUs 16-31" },
+		{ "epyc-7302-nosmt", "topology", true, "16 cores of 16 CPUs, 8 L3", "offline, used once online: CPUs 16-31" },
 		{ "ryzen-5950x isolated=30-31", "topology", true, "16 cores of 30 CPUs, 2 L3",
 		  "isolated, left alone: CPUs 30-31" },
 		{ "xeon-6248-2s cpufreq=none", "topology", true, "40 cores of 80 CPUs, 2 L3 domains, 2 sockets, 2 NUMA",
 		  "" },
 		{ "i9-12900k", "topology", true, "16 cores of 24 CPUs, 1 L3", "16 CPUs of fast and 8 of slow cores" },
 		{ "vm-odd", "topology", true, "4 cores of 4 CPUs, 1 L3",
-		  "offline, left out: CPUs 3; isolated, left alone: CPUs 9" },
+		  "offline, used once online: CPUs 3; isolated, left alone: CPUs 9" },
 		{ "vm-2 isolated=0-1", "topology", false, "no cores", "every CPU is isolated", "", "isolcpus=" },
 	};
 

@@ -21,7 +21,7 @@ knob() {
 run=$(parties check -c "$scratch/conf" | sed -n 's/^; here: //p')
 tap_note "$run"
 tap_is "$(knob topology)" '8 cores of 15 CPUs, 2 L3 domains, 2 sockets, 1 NUMA node' 'cores are counted, an offline CPU is not'
-grep -q 'offline, left out: CPUs 15' "$scratch/out"
+grep -q 'offline, used once online: CPUs 15' "$scratch/out"
 tap_ok $? 'the offline CPU is named'
 tap_is "$(knob cpuset)" 'version 2 at /sys/fs/cgroup' 'cpusets are of version 2'
 tap_is "$(knob frequency | sed 's/.* by \([a-z]*\), \([0-9]*\) steps.*/speed=cpufreq by=\1 steps=\2/')" "$(echo "$run" | sed 's/.* speed=/speed=/')" \
