@@ -23,7 +23,7 @@ VERSION := 0.1.0
 
 # --- what has to be there -------------------------------------------------------------------------------------------
 PACKAGES_BUILD := gcc clang llvm make bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libcpupower-dev \
-	libcgroup-dev libinih-dev libjansson-dev libgrpc-dev libcmocka-dev
+	libcgroup-dev libinih-dev libjansson-dev libmicrohttpd-dev libgrpc-dev libcmocka-dev
 PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
 PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev g++ git procps \
 	python3 libssl-dev redis-server nghttp2-server nghttp2-client libevent-dev
@@ -35,8 +35,8 @@ missing = $(if $(shell command -v dpkg-query),$(filter-out $(shell dpkg-query -W
 
 # --- flags ----------------------------------------------------------------------------------------------------------
 LIBS_EBEE    := libbpf libelf
-LIBS_PARTIES := inih jansson
-CPPFLAGS += -D_GNU_SOURCE -DPARTIES_VERSION='"$(VERSION)"' -I. -Ibpf -Imetrics -Ipolicies -Icontroller -I$(BUILD)/bpf
+LIBS_PARTIES := inih jansson libmicrohttpd
+CPPFLAGS += -D_GNU_SOURCE -DPARTIES_VERSION='"$(VERSION)"' -I. -Ibpf -Imetrics -Ipolicies -Icontroller -I$(BUILD) -I$(BUILD)/bpf
 CFLAGS   ?= -O2 -g
 WARN     := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wvla -Wformat=2 -Wno-missing-field-initializers $(if $(WERROR),-Werror)
@@ -144,6 +144,13 @@ $(BUILD)/%.o: %.c | $(skels)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -c $< -o $@
+
+# The page of `run --web` as a C string.
+$(BUILD)/web_page.inc: controller/web_page.html
+	$(call say,PAGE,$<)
+	@mkdir -p $(@D)
+	$(Q)sed 's/\\/&&/g; s/"/\\"/g; s/.*/"&\\n"/' $< > $@
+$(BUILD)/controller/live.o $(BUILD)/fuzz/controller/live.o: $(BUILD)/web_page.inc
 
 $(BUILD)/libebee.a: $(ebee_o)
 	$(call say,AR,$(@F))

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "feedback.h"
 #include "hook.h"
+#include "live.h"
 #include "loop.h"
 #include "options.h"
 #include "qos.h"
@@ -31,7 +32,7 @@ enum run_mode { RUN_LIVE, RUN_DRY, RUN_OBSERVE };
 static const char *const mode_names[] = { "live", "dry-run", "observe" };
 
 struct run {
-	const char *file, *mode_name, *record_path;
+	const char *file, *mode_name, *record_path, *web;
 	bool quiet, force;
 	uint64_t for_ns;
 	enum run_mode mode;
@@ -46,6 +47,7 @@ struct run {
 	struct feedback feedback;
 	struct machine *machine;
 	struct loop loop;
+	struct live live;
 	struct roster roster;
 	struct tick tick;
 	struct status status;
@@ -84,11 +86,12 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{ "mode", 0, "MODE", OPTION_STRING, &run->mode_name, "live (default), dry-run or observe" },
 		{ "for", 0, "DUR", OPTION_DURATION, &run->for_ns, "end after this long" },
 		{ "record", 0, "FILE", OPTION_STRING, &run->record_path, "write the run as JSON lines" },
+		{ "web", 0, "ADDR", OPTION_STRING, &run->web, "show the run at this port, or address:port, to browsers" },
 		{ "quiet", 'q', NULL, OPTION_FLAG, &run->quiet, "no status lines, only the summary" },
 		{ "force", 0, NULL, OPTION_FLAG, &run->force, "set speeds although another program does, too" },
 	};
 	const struct option_table table = {
-		"run", "-c FILE [--mode MODE] [--for DUR] [--record FILE] [--quiet] [--force]",
+		"run", "-c FILE [--mode MODE] [--for DUR] [--record FILE] [--web ADDR] [--quiet] [--force]",
 		"Steers the services of a configuration until it is interrupted, then puts everything back", specs,
 		sizeof(specs) / sizeof(specs[0]), 0, 0,
 	};
@@ -362,6 +365,7 @@ static int step(struct run *run, uint64_t now_ns)
 	if (run->record)
 		record_tick(run->record, &run->tick);
 	status_tick(&run->status, &run->tick);
+	live_tick(&run->live);
 	return err;
 }
 
@@ -387,15 +391,18 @@ static uint64_t own_cpu_ns(void)
 /* 0 when the run ended as asked, or the negative errno that ended it. */
 static int steer(struct run *run)
 {
-	int err;
+	const char *mode = mode_names[run->mode], *machine = run->machine ? machine_describe(run->machine) : "";
+	int err = live_start(&run->live, &run->tick, mode, machine);
 
+	if (err)
+		return err;
 	if (run->record)
-		record_header(run->record, &run->tick, mode_names[run->mode],
-			      run->machine ? machine_describe(run->machine) : "");
-	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s %s\n", mode_names[run->mode],
-		run->config.policy, run->config.nr_services, run->tick.report.view.nr_cores,
-		run->machine ? machine_describe(run->machine) : "", run->sensor ? sensor_ebee_features(run->sensor) :
+		record_header(run->record, &run->tick, mode, machine);
+	fprintf(stderr, "event=start mode=%s policy=%s services=%u cores=%u %s %s\n", mode, run->config.policy,
+		run->config.nr_services, run->tick.report.view.nr_cores, machine, run->sensor ? sensor_ebee_features(run->sensor) :
 		feedback_has_kernel(run->feedback.kind) ? "sensor=made-up" : "");
+	if (run->web)
+		fprintf(stderr, "event=web url=%s\n", web_url(run->live.web));
 	status_init(&run->status, run->quiet ? -1 : STDOUT_FILENO);
 	run->own_ns = own_cpu_ns();
 	run->last_ns = loop_now_ns();
@@ -442,6 +449,7 @@ static int finish(struct run *run, int run_err)
 
 static int run_opened(struct run *run)
 {
+	char error[512] = "";
 	int code = check_machine(run);
 	int err;
 
@@ -451,7 +459,8 @@ static int run_opened(struct run *run)
 	err = loop_open(&run->loop, run->config.interval_ns);
 	if (err)
 		return fail(EXIT_UNABLE, "%s", strerror(-err));
-	code = open_ports(run);
+	err = live_open(&run->live, &run->loop, run->web, error, sizeof(error));
+	code = err ? fail(err == -EINVAL ? EXIT_USAGE : EXIT_UNABLE, "--web: %s", error) : open_ports(run);
 	if (!code) {
 		err = start_tick(run);
 		code = err ? fail(EXIT_UNABLE, "%s", strerror(-err)) : finish(run, steer(run));
@@ -463,6 +472,7 @@ static int run_opened(struct run *run)
 	machine_close(run->machine);
 	sensor_ebee_close(run->sensor);
 	sensor_client_close(run->clients);
+	live_close(&run->live);
 	loop_close(&run->loop);
 	return code;
 }

@@ -39,7 +39,7 @@ static void close_fds(struct loop *loop)
 
 int loop_open(struct loop *ret, uint64_t interval_ns)
 {
-	struct loop loop = { .interval_ns = interval_ns };
+	struct loop loop = { .interval_ns = interval_ns, .served_fd = -1 };
 	sigset_t mask;
 	int err;
 
@@ -64,6 +64,18 @@ int loop_open(struct loop *ret, uint64_t interval_ns)
 	signal(SIGXFSZ, SIG_IGN);
 	*ret = loop;
 	return 0;
+}
+
+int loop_watch(struct loop *loop, int fd, void (*serve)(void *ctx), void *ctx)
+{
+	int err = watch(loop->epoll_fd, fd);
+
+	if (!err) {
+		loop->served_fd = fd;
+		loop->serve = serve;
+		loop->serve_ctx = ctx;
+	}
+	return err;
 }
 
 /* The number of a signal that ends the run, or 0. */
@@ -110,6 +122,8 @@ int loop_run(struct loop *loop, uint64_t for_ns, int (*tick)(void *ctx, uint64_t
 			signo = take_signals(loop->signal_fd);
 			if (signo)
 				return signo;
+		} else if (event.data.fd == loop->served_fd) {
+			loop->serve(loop->serve_ctx);
 		} else if (read(loop->timer_fd, &nr_expired, sizeof(nr_expired)) == sizeof(nr_expired)) {
 			loop->nr_missed += nr_expired - 1;
 			now_ns = loop_now_ns();

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * overview.c - pure but for the stream: lines of a table that are cut where the screen ends.  What matters most stands left
+ * and on top.
+ */
+#include "overview.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "qos.h"
+
+enum { DECISIONS = 5, LINE_SIZE = 512 };
+
+static const char RED[] = "\033[31m", YELLOW[] = "\033[33m", DIM[] = "\033[2m", PLAIN[] = "\033[0m", WIPE[] = "\033[K";
+
+struct page {
+	const struct overview *o;
+	FILE *out;
+	uint32_t nr; /* lines so far */
+};
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : "";
+}
+
+static bool is_full(const struct page *page)
+{
+	/* A line feed in the last row would scroll. */
+	return page->o->rows && page->nr + 1 >= page->o->rows;
+}
+
+static void line(struct page *page, const char *paint, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void line(struct page *page, const char *paint, const char *format, ...)
+{
+	char buf[LINE_SIZE];
+	size_t length;
+	va_list args;
+
+	if (is_full(page))
+		return;
+	va_start(args, format);
+	vsnprintf(buf, sizeof(buf), format, args);
+	va_end(args);
+	length = strlen(buf);
+	for (size_t i = 0; i < length; i++)
+		if (iscntrl((unsigned char)buf[i]))
+			buf[i] = '?';
+	if (page->o->width && length > page->o->width)
+		length = page->o->width;
+	while (length && buf[length - 1] == ' ')
+		length--;
+	paint = page->o->color ? paint : "";
+	fprintf(page->out, "%s%.*s%s%s\n", paint, (int)length, buf, *paint ? PLAIN : "", page->o->screen ? WIPE : "");
+	page->nr++;
+}
+
+void overview_speed(const json_t *service, char *buf, size_t size)
+{
+	double khz = number(service, "khz"), permille = number(service, "permille"), measured = number(service, "measured_khz");
+
+	if (khz > 0 && measured > 0)
+		snprintf(buf, size, "%.2f GHz (%.2f)", khz / 1e6, measured / 1e6);
+	else if (khz > 0)
+		snprintf(buf, size, "%.2f GHz", khz / 1e6);
+	else if (permille > 0)
+		snprintf(buf, size, "%.0f %%", permille / 10);
+	else
+		snprintf(buf, size, "-");
+}
+
+void overview_action(const json_t *tick, char *buf, size_t size)
+{
+	const json_t *action = json_object_get(tick, "action"), *outcome = json_object_get(tick, "outcome");
+	const char *direction = text(action, "direction"), *resource = text(action, "resource"), *victim = text(action, "victim");
+	bool from = !strcmp(direction, "up") && !strcmp(resource, "core");
+
+	if (number(outcome, "error") != 0)
+		snprintf(buf, size, "not applied: %s", text(outcome, "where"));
+	else if (!strcmp(direction, "up") || !strcmp(direction, "down"))
+		snprintf(buf, size, "%s %s %s%s%s", text(action, "reason"), text(action, "subject"), resource, from ? " from " : "",
+			 !from ? "" : *victim ? victim : "idle");
+	else if (!strcmp(text(action, "reason"), "exhausted") || !strcmp(text(action, "reason"), "start"))
+		snprintf(buf, size, "%s %s", text(action, "reason"), text(action, "subject"));
+	else
+		snprintf(buf, size, "%s", "");
+}
+
+static void format_number(char *buf, size_t size, int decimals, double value)
+{
+	if (isnan(value))
+		snprintf(buf, size, "-");
+	else
+		snprintf(buf, size, "%.*f", decimals, value);
+}
+
+static void print_service(struct page *page, const json_t *service, const json_t *goal)
+{
+	double slack = number(service, "slack"), waited;
+	char latency[24], cores[24], speed[40], shown[16] = "-", target[32];
+	const json_t *culprit;
+
+	format_number(latency, sizeof(latency), 2, number(service, "steer_us") / 1e3);
+	format_number(cores, sizeof(cores), 0, number(service, "cores"));
+	overview_speed(service, speed, sizeof(speed));
+	if (!isnan(slack)) /* rounded down, so that the smallest violation is not +0 */
+		snprintf(shown, sizeof(shown), "%+.0f%%", slack < -9990 ? -999 : floor(slack / 10));
+	snprintf(target, sizeof(target), "p%g < %g", number(goal, "percentile"), number(goal, "target_us") / 1e3);
+	line(page, isnan(slack) ? "" : slack < 0 ? RED : slack < QOS_SMALL_SLACK ? YELLOW : "",
+	     "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", text(service, "name"), shown, latency, target, cores,
+	     speed, number(service, "rps"), text(service, "state"), number(service, "in_flight"), text(service, "core_ids"));
+	culprit = json_array_get(json_object_get(service, "culprits"), 0);
+	waited = number(culprit, "wait_ms");
+	if (waited > 0)
+		line(page, DIM, "  waited %.0f ms for %s", waited, text(culprit, "comm"));
+}
+
+static void print_machine(struct page *page, const json_t *status)
+{
+	const json_t *header = json_object_get(status, "header"), *tick = json_object_get(status, "tick");
+	const json_t *machine = json_object_get(header, "machine"), *totals = json_object_get(status, "totals");
+	double be = number(json_object_get(tick, "be"), "cores"), idle = number(tick, "idle_cores");
+	double offline = number(tick, "offline_cores");
+
+	line(page, "", "parties %.0f on %s: %s, %s, %.1f s, windows of %g s", number(status, "pid"), text(machine, "host"),
+	     text(header, "mode"), text(header, "policy"), number(tick, "t_s"),
+	     number(json_object_get(header, "config"), "interval_s"));
+	if (isnan(idle))
+		line(page, "", "%.0f cores, nobody is confined; %.2f %% of the time violated", number(machine, "assignable_cores"),
+		     number(totals, "violated_windows_pct"));
+	else
+		line(page, "", "%.0f cores: best effort %.0f, idle %.0f%s; %.0f moves; %.2f %% of the time violated",
+		     number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "", number(totals, "moves"),
+		     number(totals, "violated_windows_pct"));
+	if (*text(machine, "knobs"))
+		line(page, DIM, "%s", text(machine, "knobs"));
+}
+
+static void print_decisions(struct page *page, const json_t *decisions)
+{
+	size_t nr = json_array_size(decisions), most = page->o->rows ? nr : DECISIONS;
+	char action[256];
+
+	for (size_t i = 0; i < nr && i < most; i++) {
+		const json_t *decision = json_array_get(decisions, nr - 1 - i), *tick = json_object_get(decision, "tick");
+		double more = number(decision, "more");
+
+		overview_action(tick, action, sizeof(action));
+		if (more > 0)
+			line(page, DIM, "%8.1f s  %s, until %.1f s", number(tick, "t_s"), action, number(decision, "until_s"));
+		else
+			line(page, DIM, "%8.1f s  %s", number(tick, "t_s"), action);
+	}
+}
+
+void overview_print(const struct overview *o, const json_t *status, FILE *out)
+{
+	const json_t *goals = json_object_get(json_object_get(json_object_get(status, "header"), "config"), "services");
+	const json_t *tick = json_object_get(status, "tick"), *services = json_object_get(tick, "services");
+	const char *note = text(json_object_get(tick, "outcome"), "note");
+	struct page page = { o, out, 0 };
+
+	print_machine(&page, status);
+	line(&page, "", "%s", "");
+	line(&page, DIM, "%-16s %6s %9s  %-12s %5s  %-18s %9s  %-7s %9s  %s", "service", "slack", "latency", "target, ms", "cores",
+	     "speed", "load/s", "state", "in flight", "CPUs");
+	for (size_t i = 0; i < json_array_size(services); i++)
+		print_service(&page, json_array_get(services, i), json_array_get(goals, i));
+	line(&page, "", "%s", "");
+	if (*note)
+		line(&page, YELLOW, "%s", note);
+	print_decisions(&page, json_object_get(status, "decisions"));
+}
