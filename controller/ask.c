@@ -52,7 +52,8 @@ static int connect_to(uint32_t pid)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-	if (connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
+	if (connect(fd, (struct sockaddr *)&name,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		err = -errno;
 	else if (peer.uid != 0 && peer.uid != geteuid())
@@ -160,7 +161,8 @@ int ask_status(uint32_t pid, json_t **ret, char *error, size_t error_size)
 		snprintf(error, error_size, "run %u is root's; ask as root", pid);
 	} else if (err == -EAGAIN) {
 		err = -ETIMEDOUT;
-		snprintf(error, error_size, "run %u has not answered for %d s; is it stopped, or starting?", pid, TIMEOUT_S);
+		snprintf(error, error_size, "run %u has not answered for %d s; is it stopped, or starting?", pid,
+			 TIMEOUT_S);
 	} else if (err) {
 		snprintf(error, error_size, "run %u: %s", pid, strerror(-err));
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_explain.c - `parties explain`: glue that gets a run's ticks from the run itself or from a record.  What they mean is
- * explain.c's business.
+ * cmd_explain.c - `parties explain`: glue that gets a run's ticks from the run itself or from a record.  What they mean
+ * is explain.c's business.
  */
 #include <errno.h>
 #include <math.h>
@@ -42,8 +42,8 @@ static int open_with(struct explain *e, const json_t *header, const struct asked
 
 	if (!why)
 		return EXIT_OK;
-	return names[0] ? fail(EXIT_USAGE, "%s: no service '%s'; there is:%s", where, asked->service, names) :
-	       fail(EXIT_USAGE, "%s: %s", where, why);
+	return names[0] ? fail(EXIT_USAGE, "%s: no service '%s'; there is:%s", where, asked->service, names)
+			: fail(EXIT_USAGE, "%s: %s", where, why);
 }
 
 static int from_run(struct explain *e, const struct asked *asked)
@@ -63,8 +63,10 @@ static int from_run(struct explain *e, const struct asked *asked)
 	for (size_t i = 0; !code && i < json_array_size(decisions); i++) {
 		json_t *decision = json_array_get(decisions, i);
 
-		explain_take(e, json_object_get(decision, "tick"), json_integer_value(json_object_get(decision, "more")) > 0 ?
-			     json_number_value(json_object_get(decision, "until_s")) : NAN);
+		explain_take(e, json_object_get(decision, "tick"),
+			     json_integer_value(json_object_get(decision, "more")) > 0
+				     ? json_number_value(json_object_get(decision, "until_s"))
+				     : NAN);
 	}
 	if (!code)
 		explain_take(e, json_object_get(status, "tick"), NAN);
@@ -86,7 +88,8 @@ static int take_line(struct explain *e, const struct asked *asked, size_t nr, js
 	if (!word || strcmp(word, "parties"))
 		return fail(EXIT_USAGE, "%s: not a record: the first line is no header", where);
 	if (json_integer_value(json_object_get(line, "schema_version")) != RECORD_SCHEMA_VERSION)
-		return fail(EXIT_USAGE, "%s: written by another version: schema_version is not %d", where, RECORD_SCHEMA_VERSION);
+		return fail(EXIT_USAGE, "%s: written by another version: schema_version is not %d", where,
+			    RECORD_SCHEMA_VERSION);
 	return open_with(e, line, asked, where);
 }
 
@@ -109,7 +112,8 @@ static int from_record(struct explain *e, const struct asked *asked)
 		if (line)
 			code = take_line(e, asked, nr, line);
 		else if (nr == 1 || text[length - 1] == '\n')
-			code = fail(EXIT_USAGE, "%s:%zu: %s%s", asked->record, nr, nr == 1 ? "not a record: " : "", error.text);
+			code = fail(EXIT_USAGE, "%s:%zu: %s%s", asked->record, nr, nr == 1 ? "not a record: " : "",
+				    error.text);
 		json_decref(line);
 	}
 	if (!code && ferror(in))
@@ -126,7 +130,8 @@ int cmd_explain(int argc, char **argv)
 	struct asked asked = { .nr = 10 };
 	struct explain e = { 0 };
 	const struct option_spec specs[] = {
-		{ "record", 'r', "FILE", OPTION_STRING, &asked.record, "explain from a record instead of a run that is alive" },
+		{ "record", 'r', "FILE", OPTION_STRING, &asked.record,
+		  "explain from a record instead of a run that is alive" },
 		{ "pid", 0, "N", OPTION_U64, &asked.pid, "the run with this pid, where there are several" },
 		{ "number", 'n', "N", OPTION_U64, &asked.nr, "so many decisions; 10" },
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_status.c - `parties status` and `parties top`: glue that asks a run and shows its answer, once or again and again.
+ * cmd_status.c - `parties status` and `parties top`: glue that asks a run and shows its answer, once or again
+ * and again.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +20,8 @@
 #include "record.h"
 
 /* The other screen of a terminal, without a cursor, and back. */
-static const char ENTER[] = "\033[?1049h\033[?25l", LEAVE[] = "\033[?25h\033[?1049l", HOME[] = "\033[H", REST[] = "\033[J";
+static const char ENTER[] = "\033[?1049h\033[?25l", LEAVE[] = "\033[?25h\033[?1049l", HOME[] = "\033[H",
+		  REST[] = "\033[J";
 
 enum { SIGNALS_MAX = 4 };
 static const int end_signals[SIGNALS_MAX] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -50,7 +52,8 @@ int cmd_status(int argc, char **argv)
 		{ "pid", 0, "N", OPTION_U64, &wanted, "the run with this pid, where there are several" },
 	};
 	const struct option_table table = {
-		"status", "[--json] [--pid N]", "Shows what a run that is alive does", specs, sizeof(specs) / sizeof(specs[0]), 0, 0,
+		"status", "[--json] [--pid N]", "Shows what a run that is alive does", specs,
+		sizeof(specs) / sizeof(specs[0]), 0, 0,
 	};
 	int err = options_parse(&table, argc, argv);
 
@@ -128,7 +131,8 @@ static int show(uint32_t pid, struct overview *view, char *error, size_t error_s
 }
 
 /* Until somebody has enough, or the run is over. */
-static int watch(uint32_t pid, struct overview *view, uint64_t interval_ns, uint64_t for_ns, char *error, size_t error_size)
+static int watch(uint32_t pid, struct overview *view, uint64_t interval_ns, uint64_t for_ns, char *error,
+		 size_t error_size)
 {
 	const struct timespec wait = { (time_t)(interval_ns / 1000000000), (long)(interval_ns % 1000000000) };
 	uint64_t start_ns = loop_now_ns();

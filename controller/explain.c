@@ -147,7 +147,8 @@ void explain_take(struct explain *e, json_t *tick, double until_s)
 		} else {
 			entry = &e->entries[e->nr++ % e->nr_wanted];
 			json_decref(entry->tick);
-			*entry = (struct explain_entry){ json_incref(tick), until_s, number(before, "cores"), speed_of(before) };
+			*entry = (struct explain_entry){ json_incref(tick), until_s, number(before, "cores"),
+							 speed_of(before) };
 		}
 	}
 	json_decref(e->last);
@@ -161,7 +162,8 @@ static void print_latency(const json_t *service, const json_t *goal, FILE *out)
 	if (isnan(us))
 		fprintf(out, "no requests");
 	else
-		fprintf(out, "p%g %.2f ms of %g ms", number(goal, "percentile"), us / 1e3, number(goal, "target_us") / 1e3);
+		fprintf(out, "p%g %.2f ms of %g ms", number(goal, "percentile"), us / 1e3,
+			number(goal, "target_us") / 1e3);
 	if (!isnan(slack))
 		fprintf(out, ", slack %+.0f %%", floor(slack / 10));
 	fprintf(out, ", %.0f requests/s, ", number(service, "rps"));

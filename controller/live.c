@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * live.c - glue: what a run answers to those who look at it.  Nothing is made before somebody asks, except that the last
- * decisions are kept.
+ * live.c - glue: what a run answers to those who look at it.  Nothing is made before somebody asks, except that the
+ * last decisions are kept.
  */
 #include "live.h"
 

@@ -3,7 +3,7 @@
  * live.h - a run that can be looked at: by `parties status`, `top` and `explain`, and with an address by browsers and
  * collectors of metrics.  Glue between tick.h, recent.h, record.h and web.h.
  *
- *	/status.json  {"schema_version": 1, "pid": N, "header": {...}, "tick": {...}, "totals": {...}, "decisions": [...]}
+ *	/status.json  {"schema_version":1, "pid":N, "header":{...}, "tick":{...}, "totals":{...}, "decisions":[...]}
  *	              header, tick and totals as in a record (record.h), decisions as in recent.h
  *	/course.json  the whole run in at most RECENT_POINTS points (recent.h)
  *	/metrics      openmetrics.h

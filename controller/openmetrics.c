@@ -81,8 +81,9 @@ static double speed(const struct seen *seen, enum speed_kind kind, double unit)
 {
 	const struct tick *tick = seen->tick;
 
-	return tick->steer && !tick->speed_is_gone && tick->ladder->kind == kind ?
-	       tick->ladder->value[tick->allocation.speed[seen->i]] * unit : NAN;
+	return tick->steer && !tick->speed_is_gone && tick->ladder->kind == kind
+		       ? tick->ladder->value[tick->allocation.speed[seen->i]] * unit
+		       : NAN;
 }
 
 static double hertz(const struct seen *seen)
@@ -103,7 +104,8 @@ static const struct {
 	{ "latency_seconds", "gauge", "", ",quantile=\"0.5\"", "Latency of the last window.", p50 },
 	{ "latency_seconds", "gauge", "", ",quantile=\"0.95\"", NULL, p95 },
 	{ "latency_seconds", "gauge", "", ",quantile=\"0.99\"", NULL, p99 },
-	{ "steered_latency_seconds", "gauge", "", "", "Latency of the last window at the target's percentile.", steered },
+	{ "steered_latency_seconds", "gauge", "", "", "Latency of the last window at the target's percentile.",
+	  steered },
 	{ "target_seconds", "gauge", "", "", "What that latency is to stay below.", target },
 	{ "slack_ratio", "gauge", "", "", "How far below, as a share of the target; negative: above.", slack },
 	{ "requests", "counter", "_total", "", "Requests that were answered.", requests },
@@ -130,8 +132,8 @@ static void print_states(const struct tick *tick, FILE *out)
 	print_head("state", "stateset", "What the last window says: fresh, thin, idle, stalled or lost.", out);
 	for (uint32_t i = 0; i < tick->config->nr_services; i++)
 		for (int state = POLICY_FRESH; state <= POLICY_LOST; state++)
-			fprintf(out, "parties_state{service=\"%s\",parties_state=\"%s\"} %d\n", tick->config->services[i].name,
-				policy_signal_name((enum policy_signal)state),
+			fprintf(out, "parties_state{service=\"%s\",parties_state=\"%s\"} %d\n",
+				tick->config->services[i].name, policy_signal_name((enum policy_signal)state),
 				(int)tick->report.view.services[i].signal == state);
 }
 
@@ -144,8 +146,8 @@ void openmetrics_print(const struct tick *tick, const struct record_totals *tota
 			double value = families[f].value(&(struct seen){ tick, totals, i });
 
 			if (!isnan(value))
-				fprintf(out, "parties_%s%s{service=\"%s\"%s} %.10g\n", families[f].name, families[f].suffix,
-					tick->config->services[i].name, families[f].label, value);
+				fprintf(out, "parties_%s%s{service=\"%s\"%s} %.10g\n", families[f].name,
+					families[f].suffix, tick->config->services[i].name, families[f].label, value);
 		}
 	}
 	print_states(tick, out);

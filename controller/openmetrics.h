@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * openmetrics.h - a run as text for programs that collect metrics (OpenMetrics 1.0, which Prometheus reads).  Pure but for
- * the stream.
+ * openmetrics.h - a run as text for programs that collect metrics (OpenMetrics 1.0, which Prometheus reads).  Pure but
+ * for the stream.
  */
 #ifndef PARTIES_OPENMETRICS_H
 #define PARTIES_OPENMETRICS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * overview.c - pure but for the stream: lines of a table that are cut where the screen ends.  What matters most stands left
- * and on top.
+ * overview.c - pure but for the stream: lines of a table that are cut where the screen ends.  What matters most stands
+ * left and on top.
  */
 #include "overview.h"
 
@@ -69,7 +69,8 @@ static void line(struct page *page, const char *paint, const char *format, ...)
 
 void overview_speed(const json_t *service, char *buf, size_t size)
 {
-	double khz = number(service, "khz"), permille = number(service, "permille"), measured = number(service, "measured_khz");
+	double khz = number(service, "khz"), permille = number(service, "permille"),
+	       measured = number(service, "measured_khz");
 
 	if (khz > 0 && measured > 0)
 		snprintf(buf, size, "%.2f GHz (%.2f)", khz / 1e6, measured / 1e6);
@@ -84,14 +85,16 @@ void overview_speed(const json_t *service, char *buf, size_t size)
 void overview_action(const json_t *tick, char *buf, size_t size)
 {
 	const json_t *action = json_object_get(tick, "action"), *outcome = json_object_get(tick, "outcome");
-	const char *direction = text(action, "direction"), *resource = text(action, "resource"), *victim = text(action, "victim");
-	bool from = !strcmp(direction, "up") && !strcmp(resource, "core");
+	const char *direction = text(action, "direction"), *resource = text(action, "resource"),
+		   *victim = text(action, "victim");
+	bool takes = !strcmp(direction, "up") && !strcmp(resource, "core");
+	const char *donor = !takes ? "" : *victim ? victim : "idle";
 
 	if (number(outcome, "error") != 0)
 		snprintf(buf, size, "not applied: %s", text(outcome, "where"));
 	else if (!strcmp(direction, "up") || !strcmp(direction, "down"))
-		snprintf(buf, size, "%s %s %s%s%s", text(action, "reason"), text(action, "subject"), resource, from ? " from " : "",
-			 !from ? "" : *victim ? victim : "idle");
+		snprintf(buf, size, "%s %s %s%s%s", text(action, "reason"), text(action, "subject"), resource,
+			 takes ? " from " : "", donor);
 	else if (!strcmp(text(action, "reason"), "exhausted") || !strcmp(text(action, "reason"), "start"))
 		snprintf(buf, size, "%s %s", text(action, "reason"), text(action, "subject"));
 	else
@@ -110,6 +113,7 @@ static void print_service(struct page *page, const json_t *service, const json_t
 {
 	double slack = number(service, "slack"), waited;
 	char latency[24], cores[24], speed[40], shown[16] = "-", target[32];
+	const char *paint = isnan(slack) ? "" : slack < 0 ? RED : slack < QOS_SMALL_SLACK ? YELLOW : "";
 	const json_t *culprit;
 
 	format_number(latency, sizeof(latency), 2, number(service, "steer_us") / 1e3);
@@ -118,9 +122,9 @@ static void print_service(struct page *page, const json_t *service, const json_t
 	if (!isnan(slack)) /* rounded down, so that the smallest violation is not +0 */
 		snprintf(shown, sizeof(shown), "%+.0f%%", slack < -9990 ? -999 : floor(slack / 10));
 	snprintf(target, sizeof(target), "p%g < %g", number(goal, "percentile"), number(goal, "target_us") / 1e3);
-	line(page, isnan(slack) ? "" : slack < 0 ? RED : slack < QOS_SMALL_SLACK ? YELLOW : "",
-	     "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", text(service, "name"), shown, latency, target, cores,
-	     speed, number(service, "rps"), text(service, "state"), number(service, "in_flight"), text(service, "core_ids"));
+	line(page, paint, "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", text(service, "name"), shown, latency, target,
+	     cores, speed, number(service, "rps"), text(service, "state"), number(service, "in_flight"),
+	     text(service, "core_ids"));
 	culprit = json_array_get(json_object_get(service, "culprits"), 0);
 	waited = number(culprit, "wait_ms");
 	if (waited > 0)
@@ -134,16 +138,16 @@ static void print_machine(struct page *page, const json_t *status)
 	double be = number(json_object_get(tick, "be"), "cores"), idle = number(tick, "idle_cores");
 	double offline = number(tick, "offline_cores");
 
-	line(page, "", "parties %.0f on %s: %s, %s, %.1f s, windows of %g s", number(status, "pid"), text(machine, "host"),
-	     text(header, "mode"), text(header, "policy"), number(tick, "t_s"),
+	line(page, "", "parties %.0f on %s: %s, %s, %.1f s, windows of %g s", number(status, "pid"),
+	     text(machine, "host"), text(header, "mode"), text(header, "policy"), number(tick, "t_s"),
 	     number(json_object_get(header, "config"), "interval_s"));
 	if (isnan(idle))
-		line(page, "", "%.0f cores, nobody is confined; %.2f %% of the time violated", number(machine, "assignable_cores"),
-		     number(totals, "violated_windows_pct"));
+		line(page, "", "%.0f cores, nobody is confined; %.2f %% of the time violated",
+		     number(machine, "assignable_cores"), number(totals, "violated_windows_pct"));
 	else
 		line(page, "", "%.0f cores: best effort %.0f, idle %.0f%s; %.0f moves; %.2f %% of the time violated",
-		     number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "", number(totals, "moves"),
-		     number(totals, "violated_windows_pct"));
+		     number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "",
+		     number(totals, "moves"), number(totals, "violated_windows_pct"));
 	if (*text(machine, "knobs"))
 		line(page, DIM, "%s", text(machine, "knobs"));
 }
@@ -154,12 +158,14 @@ static void print_decisions(struct page *page, const json_t *decisions)
 	char action[256];
 
 	for (size_t i = 0; i < nr && i < most; i++) {
-		const json_t *decision = json_array_get(decisions, nr - 1 - i), *tick = json_object_get(decision, "tick");
+		const json_t *decision = json_array_get(decisions, nr - 1 - i),
+			     *tick = json_object_get(decision, "tick");
 		double more = number(decision, "more");
 
 		overview_action(tick, action, sizeof(action));
 		if (more > 0)
-			line(page, DIM, "%8.1f s  %s, until %.1f s", number(tick, "t_s"), action, number(decision, "until_s"));
+			line(page, DIM, "%8.1f s  %s, until %.1f s", number(tick, "t_s"), action,
+			     number(decision, "until_s"));
 		else
 			line(page, DIM, "%8.1f s  %s", number(tick, "t_s"), action);
 	}
@@ -174,8 +180,8 @@ void overview_print(const struct overview *o, const json_t *status, FILE *out)
 
 	print_machine(&page, status);
 	line(&page, "", "%s", "");
-	line(&page, DIM, "%-16s %6s %9s  %-12s %5s  %-18s %9s  %-7s %9s  %s", "service", "slack", "latency", "target, ms", "cores",
-	     "speed", "load/s", "state", "in flight", "CPUs");
+	line(&page, DIM, "%-16s %6s %9s  %-12s %5s  %-18s %9s  %-7s %9s  %s", "service", "slack", "latency",
+	     "target, ms", "cores", "speed", "load/s", "state", "in flight", "CPUs");
 	for (size_t i = 0; i < json_array_size(services); i++)
 		print_service(&page, json_array_get(services, i), json_array_get(goals, i));
 	line(&page, "", "%s", "");

@@ -13,7 +13,7 @@
 struct overview {
 	uint32_t width, rows; /* of the screen; 0: as much as there is to say */
 	bool color;
-	bool screen;          /* what stood in a line before is wiped out */
+	bool screen; /* what stood in a line before is wiped out */
 };
 
 /* Who has what, and the last decisions, newest first: as many as there are rows, or 5. */

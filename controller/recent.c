@@ -127,7 +127,8 @@ void recent_add(struct recent *recent, const struct tick *tick)
 		return;
 	last = &recent->decisions[recent->nr_decisions++ % RECENT_DECISIONS];
 	free(last->line);
-	*last = (struct recent_decision){ line, tick->report.decision.reason, tick->report.decision.subject, 0, seconds(tick) };
+	*last = (struct recent_decision){ line, tick->report.decision.reason, tick->report.decision.subject, 0,
+					  seconds(tick) };
 }
 
 void recent_print_decisions(const struct recent *recent, FILE *out)
@@ -138,8 +139,8 @@ void recent_print_decisions(const struct recent *recent, FILE *out)
 	for (uint64_t i = recent->nr_decisions - nr; i < recent->nr_decisions; i++) {
 		const struct recent_decision *d = &recent->decisions[i % RECENT_DECISIONS];
 
-		fprintf(out, "%s{\"tick\":%s,\"more\":%u,\"until_s\":%.3f}", i > recent->nr_decisions - nr ? "," : "", d->line,
-			d->nr_more, d->until_s);
+		fprintf(out, "%s{\"tick\":%s,\"more\":%u,\"until_s\":%.3f}", i > recent->nr_decisions - nr ? "," : "",
+			d->line, d->nr_more, d->until_s);
 	}
 	fputc(']', out);
 }

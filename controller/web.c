@@ -27,7 +27,8 @@ struct web {
 };
 
 /* Everything a page may do is in itself. */
-static const char policy[] = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
+static const char policy[] =
+	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status, struct web_page page)
 {
@@ -65,15 +66,16 @@ static int is_welcome(struct MHD_Connection *connection)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
-static enum MHD_Result on_request(struct web *web, struct MHD_Connection *connection, const char *path, const char *method)
+static enum MHD_Result on_request(struct web *web, struct MHD_Connection *connection, const char *path,
+				  const char *method)
 {
 	struct web_page page;
 
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "nothing can be changed here\n");
 	page = web->opts.page(web->opts.ctx, path);
-	return page.text ? answer(connection, MHD_HTTP_OK, page) :
-	       refuse(connection, MHD_HTTP_NOT_FOUND, "there is: / /status.json /course.json /metrics\n");
+	return page.text ? answer(connection, MHD_HTTP_OK, page)
+			 : refuse(connection, MHD_HTTP_NOT_FOUND, "there is: / /status.json /course.json /metrics\n");
 }
 
 static enum MHD_Result on_browser(void *ctx, struct MHD_Connection *connection, const char *path, const char *method,
@@ -95,9 +97,9 @@ static enum MHD_Result on_local(void *ctx, struct MHD_Connection *connection, co
 /* Takes over `fd`, which listens. */
 static struct MHD_Daemon *start(struct web *web, int fd, MHD_AccessHandlerCallback handler)
 {
-	struct MHD_Daemon *daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handler, web, MHD_OPTION_LISTEN_SOCKET, fd,
-						     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)MAX_CONNECTIONS,
-						     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)TIMEOUT_S, MHD_OPTION_END);
+	struct MHD_Daemon *daemon = MHD_start_daemon(
+		MHD_USE_EPOLL, 0, NULL, NULL, handler, web, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)TIMEOUT_S, MHD_OPTION_END);
 	const union MHD_DaemonInfo *info = daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	struct epoll_event event = { .events = EPOLLIN };
 
@@ -118,7 +120,8 @@ static void open_local(struct web *web)
 
 	if (fd < 0)
 		return;
-	if (bind(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
+	if (bind(fd, (struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
 	    listen(fd, MAX_CONNECTIONS))
 		close(fd);
 	else
@@ -171,19 +174,22 @@ static void note_url(struct web *web, int fd)
 	if (getsockname(fd, (struct sockaddr *)&name, &size) == 0)
 		getnameinfo((struct sockaddr *)&name, size, host, sizeof(host), port, sizeof(port),
 			    NI_NUMERICHOST | NI_NUMERICSERV);
-	snprintf(web->url, sizeof(web->url), name.ss_family == AF_INET6 ? "http://[%s]:%s/" : "http://%s:%s/", host, port);
+	snprintf(web->url, sizeof(web->url), name.ss_family == AF_INET6 ? "http://[%s]:%s/" : "http://%s:%s/", host,
+		 port);
 }
 
 static int open_browsers(struct web *web, char *error, size_t error_size)
 {
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM };
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
+					.ai_socktype = SOCK_STREAM };
 	const char *address = web->opts.address;
 	struct addrinfo *at = NULL;
 	char host[64], port[8];
 	int fd;
 
 	if (split(address, host, port) || getaddrinfo(host, port, &hints, &at)) {
-		snprintf(error, error_size, "'%s' is not a port or ADDRESS:PORT in numbers; write for example 8080 or 127.0.0.1:8080",
+		snprintf(error, error_size,
+			 "'%s' is not a port or ADDRESS:PORT in numbers; write for example 8080 or 127.0.0.1:8080",
 			 address);
 		return -EINVAL;
 	}

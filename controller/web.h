@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * web.h - lets others read what a run shows: at an abstract local socket "parties-PID", for root and the run's own user,
- * and if wanted at an address for browsers.  Port over libmicrohttpd; what the pages are is the caller's business.
+ * web.h - lets others read what a run shows: at an abstract local socket "parties-PID", for root and the run's own
+ * user, and if wanted at an address for browsers.  Port over libmicrohttpd; what the pages are is the caller's
+ * business.
  */
 #ifndef PARTIES_WEB_H
 #define PARTIES_WEB_H
@@ -19,12 +20,14 @@ struct web_page {
 struct web;
 
 struct web_opts {
-	const char *address; /* "8080" (of 127.0.0.1), "0" (any free port), "ADDR:PORT", "[ADDR]:PORT"; NULL: no browsers */
+	const char *
+		address; /* "8080" (of 127.0.0.1), "0" (any free port), "ADDR:PORT", "[ADDR]:PORT"; NULL: no browsers */
 	void *ctx;
 	struct web_page (*page)(void *ctx, const char *path);
 };
 
-/* Negative errno with the reason in `error`: -EINVAL for an address that is none.  A local socket that cannot be had is only missed. */
+/* Negative errno with the reason in `error`: -EINVAL for an address that is none.  A local socket that cannot be had is
+ * only missed. */
 int web_open(struct web **ret, const struct web_opts *opts, char *error, size_t error_size);
 /* Readable when web_serve has something to do; it also wants to be called now and then, to end who stands still. */
 int web_fd(const struct web *web);

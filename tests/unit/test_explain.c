@@ -20,9 +20,11 @@ static int set_up(void **state)
 	char names[256];
 
 	(void)state;
-	header = json_loads("{\"config\":{\"services\":["
-			    "{\"name\":\"search\",\"percentile\":99,\"target_us\":25000,\"cores_min\":1,\"cores_max\":8},"
-			    "{\"name\":\"mail\",\"percentile\":95,\"target_us\":60000,\"cores_min\":1,\"cores_max\":0}]}}", 0, NULL);
+	header = json_loads(
+		"{\"config\":{\"services\":["
+		"{\"name\":\"search\",\"percentile\":99,\"target_us\":25000,\"cores_min\":1,\"cores_max\":8},"
+		"{\"name\":\"mail\",\"percentile\":95,\"target_us\":60000,\"cores_min\":1,\"cores_max\":0}]}}",
+		0, NULL);
 	return explain_open(&e, header, "search", 3, names) != NULL;
 }
 
@@ -42,9 +44,11 @@ static void take(double t_s, int cores, const char *action)
 	char text[1024];
 	json_t *tick;
 
-	snprintf(text, sizeof(text), "{\"t_s\":%g,\"services\":[{\"name\":\"search\",\"cores\":%d,\"core_ids\":\"0-3\",\"steer_us\":26000,"
-		 "\"slack\":-40,\"rps\":100,\"state\":\"fresh\"},{\"name\":\"mail\"}],\"action\":%s,\"outcome\":{\"error\":0}}", t_s, cores,
-		 action);
+	snprintf(text, sizeof(text),
+		 "{\"t_s\":%g,\"services\":[{\"name\":\"search\",\"cores\":%d,\"core_ids\":\"0-3\",\"steer_us\":26000,"
+		 "\"slack\":-40,\"rps\":100,\"state\":\"fresh\"},{\"name\":\"mail\"}],\"action\":%s,\"outcome\":{"
+		 "\"error\":0}}",
+		 t_s, cores, action);
 	tick = json_loads(text, 0, NULL);
 	assert_non_null(tick);
 	explain_take(&e, tick, NAN);
@@ -63,8 +67,10 @@ static const char *explained(void)
 	return said;
 }
 
-#define ACTION(reason, subject, direction, victim) "{\"reason\":\"" reason "\",\"subject\":" subject ",\"resource\":\"core\"," \
-	"\"direction\":\"" direction "\",\"victim\":" victim ",\"rejected\":[{\"service\":\"search\",\"resource\":\"speed\"," \
+#define ACTION(reason, subject, direction, victim) \
+	"{\"reason\":\"" reason "\",\"subject\":" subject ",\"resource\":\"core\"," \
+	"\"direction\":\"" direction "\",\"victim\":" victim \
+	",\"rejected\":[{\"service\":\"search\",\"resource\":\"speed\"," \
 	"\"why\":\"at-limit\"}]}"
 #define HOLD ACTION("hold", "null", "hold", "null")
 
@@ -94,7 +100,9 @@ static void what_goes_on_is_told_once(void **state)
 	for (int i = 1; i < 9; i++)
 		take(i, 2, ACTION("exhausted", "\"search\"", "hold", "null"));
 	assert_int_equal(e.nr, 1);
-	assert_non_null(strstr(explained(), "1.0 s  exhausted search: more is needed, and nothing can be given; the same until 8.0 s\n"));
+	assert_non_null(
+		strstr(explained(),
+		       "1.0 s  exhausted search: more is needed, and nothing can be given; the same until 8.0 s\n"));
 }
 
 static void a_change_that_names_nobody_is_about_whom_it_changes(void **state)
@@ -110,7 +118,9 @@ static void others_decisions_are_left_out(void **state)
 {
 	(void)state;
 	take(0, 2, HOLD);
-	take(1, 2, "{\"reason\":\"upsize\",\"subject\":\"mail\",\"resource\":\"core\",\"direction\":\"up\",\"victim\":null,\"rejected\":[]}");
+	take(1, 2,
+	     "{\"reason\":\"upsize\",\"subject\":\"mail\",\"resource\":\"core\",\"direction\":\"up\",\"victim\":null,"
+	     "\"rejected\":[]}");
 	assert_non_null(strstr(explained(), "nothing was decided about it\n"));
 }
 
@@ -127,7 +137,9 @@ static void a_name_cannot_steer_the_terminal(void **state)
 {
 	(void)state;
 	take(0, 2, HOLD);
-	take(1, 2, "{\"reason\":\"upsize\",\"subject\":\"search\",\"resource\":\"co\\u001b[31m\",\"direction\":\"down\",\"victim\":null,"
+	take(1, 2,
+	     "{\"reason\":\"upsize\",\"subject\":\"search\",\"resource\":\"co\\u001b[31m\",\"direction\":\"down\","
+	     "\"victim\":null,"
 	     "\"rejected\":[{\"service\":\"search\",\"resource\":\"\\u001b[2J\",\"why\":\"\\u0007\"}]}");
 	assert_null(strchr(explained(), 033));
 	assert_null(strchr(said, 7));
@@ -161,9 +173,11 @@ static char *seen(const struct overview *o, const char *status)
 
 static const char status[] =
 	"{\"pid\":7,\"header\":{\"mode\":\"live\",\"config\":{\"services\":[{\"percentile\":99,\"target_us\":25000}]}},"
-	"\"tick\":{\"t_s\":3,\"services\":[{\"name\":\"se\\u001barch\",\"slack\":-1,\"steer_us\":25001,\"cores\":3,\"khz\":2400000,"
+	"\"tick\":{\"t_s\":3,\"services\":[{\"name\":\"se\\u001barch\",\"slack\":-1,\"steer_us\":25001,\"cores\":3,"
+	"\"khz\":2400000,"
 	"\"measured_khz\":2390000}],\"be\":{\"cores\":1},\"idle_cores\":0},\"decisions\":[{\"tick\":{\"t_s\":1,"
-	"\"action\":{\"reason\":\"upsize\",\"subject\":\"search\",\"resource\":\"core\",\"direction\":\"up\",\"victim\":null},"
+	"\"action\":{\"reason\":\"upsize\",\"subject\":\"search\",\"resource\":\"core\",\"direction\":\"up\","
+	"\"victim\":null},"
 	"\"outcome\":{\"error\":0}}}]}";
 
 static void a_small_violation_is_below_zero(void **state)

@@ -84,8 +84,8 @@ static void what_a_window_does_not_know_is_null(void **state)
 	run.samples[0].nr_completed = 0;
 	step(0);
 	course = printed(true);
-	assert_true(json_is_null(json_array_get(json_object_get(json_array_get(json_object_get(course, "services"), 0),
-								"steer_us"), 0)));
+	assert_true(json_is_null(json_array_get(
+		json_object_get(json_array_get(json_object_get(course, "services"), 0), "steer_us"), 0)));
 	json_decref(course);
 }
 
@@ -131,8 +131,9 @@ static void of_many_decisions_the_last_are_kept(void **state)
 	list = printed(false);
 	assert_int_equal(json_array_size(list), RECENT_DECISIONS);
 	for (size_t i = 0; i < RECENT_DECISIONS; i++)
-		assert_float_equal(json_number_value(json_object_get(json_object_get(json_array_get(list, i), "tick"), "t_s")),
-				   (100 - RECENT_DECISIONS + i) * 0.5, 1e-9);
+		assert_float_equal(
+			json_number_value(json_object_get(json_object_get(json_array_get(list, i), "tick"), "t_s")),
+			(100 - RECENT_DECISIONS + i) * 0.5, 1e-9);
 	json_decref(list);
 }
 
