@@ -122,9 +122,9 @@ static void print_service(struct page *page, const json_t *service, const json_t
 	if (!isnan(slack)) /* rounded down, so that the smallest violation is not +0 */
 		snprintf(shown, sizeof(shown), "%+.0f%%", slack < -9990 ? -999 : floor(slack / 10));
 	snprintf(target, sizeof(target), "p%g < %g", number(goal, "percentile"), number(goal, "target_us") / 1e3);
-	line(page, paint, "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", text(service, "name"), shown, latency, target,
-	     cores, speed, number(service, "rps"), text(service, "state"), number(service, "in_flight"),
-	     text(service, "core_ids"));
+	line(page, paint, "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", text(service, "name"), shown,
+	     latency, target, cores, speed, number(service, "rps"), text(service, "state"),
+	     number(service, "in_flight"), text(service, "core_ids"));
 	culprit = json_array_get(json_object_get(service, "culprits"), 0);
 	waited = number(culprit, "wait_ms");
 	if (waited > 0)
