@@ -8,6 +8,7 @@
 
 CC      ?= gcc
 CLANG   ?= clang
+OBJCOPY ?= objcopy
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 PKGCONF ?= pkg-config
 comma   := ,
@@ -58,6 +59,14 @@ main_o   := $(BUILD)/controller/main.o
 control_o := $(filter-out $(main_o),$(call obj,controller/*.c))
 plant_o  := $(call obj,experiments/plant/*.c experiments/oracle/*.c experiments/common/profile.c)
 
+# Calls about files, which controller/ makes by way of inject_calls.c, so that `parties --inject` reaches every one.
+injected := open openat read pread write pwrite ftruncate fsync fdatasync fopen fdopen stat access faccessat opendir readdir \
+	getdents64 readlink readlinkat mkdir rmdir unlink rename
+inject    = $(if $(filter-out controller/inject_calls.c,$(filter controller/%,$(1))),$(OBJCOPY) \
+	$(foreach f,$(injected),--redefine-sym $f=inject_$f) $(2),:)
+
+$(call obj,controller/*.c) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(wildcard controller/*.c)): controller/inject_calls.h
+
 # Programs of experiments/: every folder with a main.c; what each links beside its own objects.
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
 libs_hotel-search := -lgrpc -lgpr -lm -lpthread
@@ -92,7 +101,7 @@ help:
 	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
 	@echo 'check-faults   what goes wrong on real machines: how it is injected, what is expected, what is seen, as a table'
 	@echo '               (VM=1: in the virtual machine, too; FAULT=word: only those)'
-	@echo 'check-vm       the tests on an emulated server with P-states, and without a cpuset, and locked down'
+	@echo 'check-vm       the tests on an emulated server with P-states, and without a cpuset, locked down, and without BTF'
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'fit            the simulated queue beside real servers: fitted at some loads, predicted at others (as root)'
@@ -144,6 +153,7 @@ $(BUILD)/%.o: %.c | $(skels)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -c $< -o $@
+	$(Q)$(call inject,$<,$@)
 
 # The page of `run --web` as a C string.
 $(BUILD)/web_page.inc: controller/web_page.html
@@ -232,6 +242,7 @@ $(BUILD)/fuzz/%.o: %.c | $(skels)
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -c $< -o $@
+	$(Q)$(call inject,$<,$@)
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_o)
 	$(call say,FUZZ,$(@F))
 	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -MF $@.d -MT $@ $< $(fuzz_o) $(LDLIBS_PARTIES) -o $@
@@ -251,7 +262,7 @@ check-faults:
 check-vm:
 	$(call ensure,$(PACKAGES))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
-	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests lockdown no-cpuset
+	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests lockdown no-cpuset no-btf
 
 demo:
 	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))

@@ -69,10 +69,14 @@ static bool same_name(const char *have, const char *want)
 }
 
 /* Of the machine, and of a tree, whose files are plain. */
-static const struct knob_kind kind_setspeed[] = { { write_setspeed, same_khz }, { knob_write, same_khz } };
-static const struct knob_kind kind_min[] = { { write_min, same_khz }, { knob_write, same_khz } };
-static const struct knob_kind kind_max[] = { { write_max, same_khz }, { knob_write, same_khz } };
-static const struct knob_kind kind_governor[] = { { write_governor, same_name }, { knob_write, same_name } };
+static const struct knob_kind kind_setspeed[] = {
+	{ write_setspeed, same_khz, .by_library = true }, { knob_write, same_khz }
+};
+static const struct knob_kind kind_min[] = { { write_min, same_khz, .by_library = true }, { knob_write, same_khz } };
+static const struct knob_kind kind_max[] = { { write_max, same_khz, .by_library = true }, { knob_write, same_khz } };
+static const struct knob_kind kind_governor[] = {
+	{ write_governor, same_name, .by_library = true }, { knob_write, same_name }
+};
 static const struct knob_kind kind_epp[] = { { knob_write, same_name }, { knob_write, same_name } };
 
 static int open_knob(struct knob *k, const struct knob_kind kinds[2], const char *root, unsigned int cpu, const char *file)

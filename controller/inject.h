@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * inject.h - faults for those who want to see what happens then: opens, reads and writes of chosen files fail, or lie.
+ * inject.h - faults for those who want to see what happens then: calls about chosen files fail, lie, or take time.
  * Port.  Without rules, which is always so on the machine itself, it costs a look at one number.
  *
- * A file of rules has one a line, "#" begins a comment:
+ * A file of rules has one a line, a word that begins with "#" begins a comment:
  *
  *	GLOB OPERATION FAULT [TIMES [AFTER]]
  *
  *	GLOB       path below the tree's root, as fnmatch(3) has it; * matches a slash, too
- *	OPERATION  open, read or write
- *	FAULT      the name of an errno; or "ignored": the write is said to be done and is not
+ *	OPERATION  open, read, write, stat, opendir, readdir, readlink, mkdir, rmdir, unlink, rename, sync; any: all of them
+ *	FAULT      the name of an errno: it fails so
+ *	           ignored     said to be done, and is not: what changes something
+ *	           short=N     at most N bytes at once: read, write, readlink
+ *	           text=TEXT   says TEXT in place of what is there: read, readlink; "text=a b" for blanks
+ *	           delay=DUR   takes as long, and is done
+ *	           gone        as if it were not there: ENOENT, or ENODEV of what is open already
+ *	           killed      SIGKILL to this process, before it is done
  *	TIMES      so often, then never again (0, or not said: always)
  *	AFTER      only after so many that went well
  *
@@ -18,19 +24,34 @@
 #ifndef PARTIES_INJECT_H
 #define PARTIES_INJECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum inject_operation { INJECT_OPEN, INJECT_READ, INJECT_WRITE };
-enum { INJECT_MAX_RULES = 64, INJECT_IGNORED = 1 };
+enum inject_operation {
+	INJECT_OPEN, INJECT_READ, INJECT_WRITE, INJECT_STAT, INJECT_OPENDIR, INJECT_READDIR, INJECT_READLINK, INJECT_MKDIR,
+	INJECT_RMDIR, INJECT_UNLINK, INJECT_RENAME, INJECT_SYNC, INJECT_ANY
+};
+enum { INJECT_MAX_RULES = 64 };
 
-/* Adds the rules of `file`; paths are below `root`.  -EINVAL with "file:line: reason" in `error`, or why it is not read. */
+struct inject_effect {
+	int error;        /* negative errno: it fails so */
+	bool ignored;     /* it does nothing, and says it is done */
+	size_t most;      /* bytes; 0: no limit */
+	const char *text; /* what is read; NULL: what is there.  The rule's. */
+};
+
+/*
+ * Adds the rules of `file`; paths are below `root`.  -EINVAL with "file:line: key: reason" in `error`, or why it cannot be
+ * read.
+ */
 int inject_load(const char *file, const char *root, char *error, size_t error_size);
-/* One rule.  -EINVAL with the reason in `error`; -E2BIG. */
+/* One rule.  -EINVAL with "key: reason" in `error`; -E2BIG. */
 int inject_add(const char *rule, const char *root, char *error, size_t error_size);
-/* 0: do it.  INJECT_IGNORED: do nothing and say it is done.  Negative errno: it fails so. */
-int inject_fault(enum inject_operation operation, const char *path);
-/* Whether there is any rule; for a line in the log. */
+/* What becomes of one call; all zero: do it.  A delay is over when it returns; `killed` does not return. */
+struct inject_effect inject_look(enum inject_operation operation, const char *path);
 size_t inject_nr_rules(void);
+/* "file:line" of rule `i` when no call was ever about its files, else NULL: most likely a mistyped path. */
+const char *inject_unused(size_t i);
 void inject_clear(void);
 
 #endif

@@ -33,9 +33,7 @@ int knob_open(struct knob *k, const struct knob_kind *kind, const char *dir, con
 
 	if (snprintf(new.path, sizeof(new.path), "%s/%s", dir, file) >= (int)sizeof(new.path))
 		return -ENAMETOOLONG;
-	err = inject_fault(INJECT_OPEN, new.path);
-	if (!err)
-		err = open_file(&new, O_RDWR);
+	err = open_file(&new, O_RDWR);
 	if (err == -EACCES || err == -EROFS || err == -EPERM)
 		err = open_file(&new, O_RDONLY); /* the write will say why it cannot */
 	if (!err)
@@ -63,10 +61,6 @@ static bool reopen(const struct knob *k)
 
 static int read_text(const struct knob *k, char *text, size_t size, ssize_t *ret_len)
 {
-	int err = inject_fault(INJECT_READ, k->path);
-
-	if (err)
-		return err;
 	*ret_len = pread(k->fd, text, size, 0);
 	return *ret_len < 0 ? -errno : 0;
 }
@@ -118,9 +112,11 @@ static int read_as(const struct knob *k, char *text, size_t size)
 
 static int write_as(const struct knob_kind *kind, const struct knob *k, const char *text)
 {
-	int fault = inject_fault(INJECT_WRITE, k->path);
+	struct inject_effect effect = { 0 };
 
-	return fault == INJECT_IGNORED ? 0 : fault ? fault : kind->write(k, text);
+	if (kind->by_library)
+		effect = inject_look(INJECT_WRITE, k->path);
+	return effect.error ? effect.error : effect.ignored ? 0 : kind->write(k, text);
 }
 
 static int failed(const struct knob *k, int err, const char *what, const char *text, struct outcome *ret)
@@ -198,8 +194,6 @@ static int open_path(struct knob *k, const char *path, int flags)
 {
 	int err = snprintf(k->path, sizeof(k->path), "%s", path) < (int)sizeof(k->path) ? 0 : -ENAMETOOLONG;
 
-	if (!err)
-		err = inject_fault(INJECT_OPEN, path);
 	return err ? err : open_file(k, flags);
 }
 

@@ -25,6 +25,7 @@ struct knob_kind {
 	int (*write)(const struct knob *k, const char *text); /* 0 or negative errno */
 	bool (*same)(const char *have, const char *want);     /* the kernel's text means what we asked for */
 	int (*read)(const struct knob *k, char *text, size_t size); /* as knob_read, which it is where this is NULL */
+	bool by_library; /* `write` is a library's, whose calls inject_calls.c does not see */
 };
 
 /* Written as it is, read back letter by letter. */

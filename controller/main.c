@@ -98,8 +98,14 @@ static int take_tree(int *argc, char ***argv)
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-	if (command->on_tree || !root_dir()[0])
-		return command->run(argc, argv);
+	if (command->on_tree || !root_dir()[0]) {
+		int code = command->run(argc, argv);
+
+		for (size_t i = 0; i < inject_nr_rules(); i++)
+			if (inject_unused(i))
+				fprintf(stderr, "parties: %s: nothing was done that this rule names\n", inject_unused(i));
+		return code;
+	}
 	fprintf(stderr, "parties: %s does not work on a tree: leave --root out\n", command->name);
 	return EXIT_USAGE;
 }

@@ -8,11 +8,11 @@
 # there and prints what they print.  Needs no root and no KVM; installs nothing; the guest has no network but loopback.
 #
 #   vm.sh [BOOT...]        boots, each a script of this folder, as TAP: guest-tests (all of tests/vm/guest) when none is
-#                          named; when all tests are wanted, also guest-all, lockdown and no-cpuset
+#                          named; when all tests are wanted, also guest-all, lockdown, no-cpuset and no-btf
 #   vm.sh --exec 'ls'      any commands (busybox sh, build's programs in PATH); exits with their status
 #   vm.sh --exec 'ls' 'lockdown=confidentiality'      the same, with words for the kernel's command line
 #
-# The kernel package is fetched once into $BUILD/vm.
+# The kernel package is fetched once into $BUILD/vm, and the kernel unpacked there, once as it is and once without types.
 set -uo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,6 +43,12 @@ fetch_kernel() {
 		mv "$work"/kernel/boot/vmlinuz-* "$cache/vmlinuz"
 }
 
+# kernel PATH [no-btf]: uncompressed, in the cache.
+kernel() {
+	[ ! -f "$1" ] || return 0
+	"$here/vmlinux" "$cache/vmlinuz" "$work/vmlinux" ${2:-} && mv "$work/vmlinux" "$1"
+}
+
 # Copies programs into the guest's tree together with the libraries they load.
 add_programs() {
 	local dir=$1 program
@@ -50,7 +56,7 @@ add_programs() {
 	mkdir -p "$root/$dir"
 	for program; do
 		[ -f "$program" ] && [ -x "$program" ] || continue
-		cp -L "$program" "$root/$dir/"
+		strip -g -o "$root/$dir/${program##*/}" "$program" 2>/dev/null || cp -L "$program" "$root/$dir/"
 		ldd "$program" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }'
 	done | sort -u | while read -r library; do
 		[ -f "$root$library" ] || cp -L --parents "$library" "$root"
@@ -70,21 +76,23 @@ build_root() {
 	add_programs parties/bin/tests "$BUILD"/tests/*
 	add_programs usr/bin "$(command -v memcached)" /usr/bin/setpriv
 	cp -r tests experiments "$root/parties/"
+	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs" || exit 1
 	"$here/pstates" $nr_cpus >"$work/pstates.asl" && iasl -p "$work/pstates" "$work/pstates.asl" >"$work/iasl.log"
 }
 
-# start NAME COMMANDS [KERNEL-WORDS]: a guest that runs COMMANDS, in the background, with their output in $work/NAME/output.
+# start NAME COMMANDS [KERNEL-WORDS [KERNEL]]: a guest that runs COMMANDS, in the background, with their output in
+# $work/NAME/output.
 # The emulator shows SMT only to a kernel that believes in the other vendor; with a thread per CPU it may run stale code for
 # ever after the guest's kernel patched a hot function (seen when programs attach under load).
 declare -A boots=()
 start() {
 	local dir=$work/$1
-	mkdir "$dir"
-	printf '%s\n' "$2" >"$root/parties/run"
-	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs" || exit 1
+	mkdir -p "$dir/parties"
+	printf '%s\n' "$2" >"$dir/parties/run"
+	(cat "$work/initramfs" && cd "$dir" && echo parties/run | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs" || exit 1
 	timeout --foreground "$limit" $first qemu-system-x86_64 -accel tcg,thread=single -M q35 -cpu EPYC-Milan,vendor=GenuineIntel \
 		-smp $nr_cpus,sockets=2,cores=$((nr_cpus / 4)),threads=2 -m 3G -nodefaults -display none -nic none -no-reboot \
-		-kernel "$cache/vmlinuz" -initrd "$dir/initramfs" -acpitable "file=$work/pstates.aml" \
+		-kernel "${4:-$cache/vmlinux}" -initrd "$dir/initramfs" -acpitable "file=$work/pstates.aml" \
 		-append 'console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable'" ${3:-}" \
 		-serial "file:$dir/console" -serial "${output:-file:$dir/output}" -serial "file:$dir/status" </dev/null 2>"$dir/qemu.log" &
 	own $!
@@ -107,15 +115,16 @@ finish() {
 
 # Two at a time: each takes one CPU of ours.
 boot() {
-	local words=
+	local words= image=
 	case $1 in
 	lockdown) words=lockdown=confidentiality ;;
 	no-cpuset) words=cgroup_disable=cpuset ;;
+	no-btf) image=$cache/vmlinux-no-btf && { kernel "$image" no-btf || exit 1; } ;;
 	esac
 	[ ${#boots[@]} -lt 2 ] || finish
 	case $1 in
 	guest-*) start "$1" "sh tests/vm/$1" ;;
-	*) start "$1" "echo '# begin $1'; sh tests/vm/$1; echo \"# end $1 \$?\"" $words ;;
+	*) start "$1" "echo '# begin $1'; sh tests/vm/$1; echo \"# end $1 \$?\"" "$words" "$image" ;;
 	esac
 }
 
@@ -159,17 +168,17 @@ if [ "${1:-}" = --exec ]; then
 	mode=exec output=stdio
 fi
 for name; do
-	[ $mode = exec ] || case $name in guest-tests | guest-all | lockdown | no-cpuset) ;; *) usage ;; esac
+	[ $mode = exec ] || case $name in guest-tests | guest-all | lockdown | no-cpuset | no-btf) ;; *) usage ;; esac
 done
 
-for tool in qemu-system-x86_64 iasl busybox cpio apt-get; do
+for tool in qemu-system-x86_64 iasl busybox cpio apt-get python3 strip; do
 	command -v $tool >/dev/null || unable "$tool is not installed"
 done
 mkdir -p "$cache"
 work=$(mktemp -d "$PWD/$cache/run.XXXXXX") || exit 1
 at_exit "rm -rf '$work'"
 fetch_kernel
-build_root || exit 1
+kernel "$cache/vmlinux" && build_root || exit 1
 limit=400 status=0
 # It takes one CPU for minutes, others may share the machine, and what it tells of time is compared: as root, it goes first.
 first=
@@ -178,7 +187,7 @@ if [ $mode = exec ]; then
 	start exec "$2" "${3:-}"
 	finish
 else
-	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all lockdown no-cpuset}
+	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all lockdown no-cpuset no-btf}
 	for name; do boot "$name"; done
 	while [ ${#boots[@]} -gt 0 ]; do finish; done
 	for name; do cat "$work/$name/output"; done | merge || exit 1
