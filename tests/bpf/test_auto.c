@@ -2,6 +2,7 @@
 /*
  * test_auto.c - the lifecycle that is chosen by what connections carry, against a server of several protocols in the
  * running kernel.  The choice itself is test_choose.c's.  Skips without the rights.
+ * waits: yes
  */
 #include "bpf/grpc_server.h"
 #include "bpf/frames.h"

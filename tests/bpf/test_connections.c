@@ -2,6 +2,7 @@
 /*
  * test_connections.c - which connections are a service's, what is in flight on them, and what a window says when there
  * is nothing.  Skips without the rights.
+ * waits: yes
  */
 #include "bpf/by_port.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_grpc.c - calls of gRPC, told apart, and what they have waited for.  tests/live/grpc.sh has the library itself.
+ * waits: yes
  */
 #include "bpf/grpc_server.h"
 

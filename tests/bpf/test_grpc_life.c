@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_grpc_life.c - calls of gRPC that take their time, and libraries that come, go, or are not there.
+ * waits: yes
  */
 #include "bpf/grpc_server.h"
 

@@ -2,6 +2,7 @@
 /*
  * test_http2.c - libebee on HTTP/2 measured by stream: which bytes are a request, and how long it took.  What does not
  * end well is in test_http2_life.c.
+ * waits: yes
  */
 #include "bpf/http2_server.h"
 

@@ -2,6 +2,7 @@
 /*
  * test_http2_life.c - libebee on HTTP/2 measured by stream: requests that do not end, or not soon, and connections that
  * cannot be measured, which must be said.
+ * waits: yes
  */
 #include "bpf/http2_server.h"
 

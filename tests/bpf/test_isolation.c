@@ -2,6 +2,7 @@
 /*
  * test_isolation.c - who may load and who may look: refusals that take a filter or another view of the machine, and
  * that a service's numbers are its own.  tests/live/rights.sh has the capabilities.
+ * waits: yes
  */
 #include <stdarg.h>
 #include <stddef.h>

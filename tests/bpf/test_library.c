@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_library.c - libraries of one's own, as rows of the table: two of them, beside gRPC's row, in one program.
+ * waits: yes
  */
 #include "bpf/grpc_server.h"
 

@@ -2,6 +2,7 @@
 /*
  * test_lifecycle.c - lifecycles that are changed while a service runs, by its caller or by what is seen of it.  All
  * servers here have functions named as gRPC's, for they are this program.  Skips without the rights.
+ * waits: yes
  */
 #include "bpf/grpc_server.h"
 

@@ -2,6 +2,7 @@
 /*
  * test_payload.c - no byte of a request or an answer comes back from the kernel programs: what is in their maps after
  * traffic, and what their code could hand over.
+ * waits: yes
  */
 #include "bpf/frames.h"
 #include "bpf/grpc_server.h"

@@ -2,6 +2,7 @@
 /*
  * test_protocols.c - what the first bytes say, in the running kernel: requests that are told apart, and the counter that
  * declares each of those that are not.  Skips without the rights, and on kernels that do not show us the bytes.
+ * waits: yes
  */
 #include <fcntl.h>
 

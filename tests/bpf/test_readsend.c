@@ -2,6 +2,7 @@
 /*
  * test_readsend.c - requests as pairs of calls on a descriptor, against servers of known behaviour: what the pairing
  * says, and what it gets wrong.  Skips without the rights.
+ * waits: yes
  */
 #include <stdarg.h>
 #include <stddef.h>

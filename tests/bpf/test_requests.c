@@ -2,6 +2,7 @@
 /*
  * test_requests.c - what one request is and how long it took, against servers that do one thing each, in the running
  * kernel.  Skips without the rights.
+ * waits: yes
  */
 #include "bpf/by_port.h"
 

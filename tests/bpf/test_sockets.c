@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_sockets.c - libebee on sockets that are not plain TCP with plain reads.  Skips without the rights.
+ * waits: yes
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 /*
  * test_trace_lifecycles.c - the per-request interface for requests that are calls, streams, or pairs of calls on a
  * descriptor: each is there once, or counted as dropped.  Skips without the rights.
+ * waits: yes
  */
 #include <sched.h>
 

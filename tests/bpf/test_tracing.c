@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_tracing.c - the per-request interface of libebee, by pid.  Skips without the rights.
+ * waits: yes
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: yes
 # The runner itself: what is wrong must be reported as failed, whatever way it goes wrong.
 set -uo pipefail
 . tests/lib.sh
@@ -54,6 +55,21 @@ for i in 1 2; do
 	chmod +x "$scratch/word$i.sh"
 done
 tap_is "$(tests/run "$scratch"/word{1,2}.sh | tail -n 1)" '2 passed, 0 failed, 0 skipped' 'tests of the same word wait for each other'
+
+# Those that wait do so beside each other, before those that share, and after those that say nothing.
+beside() {
+	printf '#!/bin/bash\n# %s\necho 1..1; echo %s >>"%s/order"; %s; echo ok 1\n' "$2" "$1" "$scratch" "$3" >"$scratch/$1.sh"
+	chmod +x "$scratch/$1.sh"
+}
+beside shares 'shares: yes' :
+for i in 1 2; do
+	beside wait$i 'waits: yes' "touch '$scratch/here$i'; until [ -e '$scratch/here$((3 - i))' ]; do sleep 0.05; done"
+done
+beside alone '' :
+tests/run "$scratch"/{shares,wait1,wait2,alone}.sh >"$scratch/output"
+tap_is "$(tail -n 1 "$scratch/output")" '4 passed, 0 failed, 0 skipped' 'tests that wait are beside each other'
+tap_is "$(tr -d 12 <"$scratch/order" | xargs)" 'alone wait wait shares' 'between those that have the machine and those that share it'
+tap_is "$(grep -c '^  [1-4]/4 .* ok ' "$scratch/output")" 4 'how far it is stands before each'
 
 # Ctrl-C must end the test that is running.
 printf '#!/bin/bash\necho $$ >"%s/pid"\nsleep 60\n' "$scratch" >"$scratch/test.sh"

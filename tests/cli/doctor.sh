@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: groups
 # parties doctor on trees of other machines and on this one: the table, JSON, exit codes, and that nothing is written.
 set -uo pipefail
 . tests/lib.sh

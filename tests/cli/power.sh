@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: yes
 # What a machine measures of itself, speed and package energy, stands in the record of a run beside what was asked for.
 set -uo pipefail
 . tests/lib.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: groups
 # One machine has one controller: a second run, and a restore, step back from a live run, name it and touch nothing.
 set -uo pipefail
 . tests/lib.sh

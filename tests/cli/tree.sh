@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: yes
 # parties on a tree that stands in for the machine, with faults of its files: what the controller does then, and that the
 # tree is as before.
 set -uo pipefail

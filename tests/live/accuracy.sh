@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 60
+# waits: yes
 # The accuracy experiment on one server at one load: the kernel's count is the client's, its percentiles are at most the
 # client's, and what judges them can fail.
 set -uo pipefail

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 120
+# waits: yes
 # The kernel's count of requests equals the client's: memcached on connections that stay open, nginx with one connection
 # per request; and a controller that hears both counts the same twice.
 set -uo pipefail

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: groups
 # parties doctor on this machine: nothing is written, and where everything is read-only it says so and a run agrees.
 set -uo pipefail
 . tests/lib.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 120
+# waits: yes
 # A gRPC server is measured call by call through its library, whether clients keep connections or not; never more than
 # its client saw, never less than it computed.  What has no library, or one without symbols, is named.
 set -uo pipefail

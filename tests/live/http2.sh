@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 120
+# waits: yes
 # HTTP/2 by stream: the kernel's count equals the client's on real servers, and its latencies never exceed the client's.
 # gRPC is HTTP/2.
 set -uo pipefail

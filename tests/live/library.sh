@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: yes
 # The manual's worked example, which measures a library that the project does not know: taken from the page as it stands
 # there, compiled, and run on a server of that library.
 set -uo pipefail

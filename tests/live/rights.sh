@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 180
+# waits: groups
 # What the manual pages say an ordinary user needs is enough, for services of the same user and of another; without it,
 # one message says what is missing.  Plain sh, for the guest's sake.
 set -u

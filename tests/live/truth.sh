@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 120
+# waits: yes
 # Latencies seen by the kernel agree with those of a server that knows the truth, and never exceed the client's.  A new
 # connection's request waits until its thread is born: no work of the server's, so there only the service time is compared.
 set -uo pipefail

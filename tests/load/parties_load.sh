@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 90
+# waits: yes
 # parties-load and the example services: counts, profiles, failures, usage, an early end, calibration.
 set -uo pipefail
 . tests/lib.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # timeout: 60
+# waits: yes
 # parties-load against truth-server: every request is answered and counted once in every mode, and the client's
 # latencies enclose what the server knows.
 set -uo pipefail
