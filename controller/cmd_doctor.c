@@ -109,7 +109,6 @@ static int examine(const struct doctor_options *o, struct doctor_facts *facts, s
 {
 	char error[512];
 	struct config config;
-	int err = 0;
 
 	if (o->file && config_load(o->file, &config, error, sizeof(error))) {
 		fprintf(stderr, "%s\n", error);
@@ -117,14 +116,10 @@ static int examine(const struct doctor_options *o, struct doctor_facts *facts, s
 	}
 	doctor_look(root_dir(), o->file ? &config : NULL, facts);
 	doctor_judge(facts, report);
-	if (o->json)
-		err = print_json(report);
-	else
+	if (!o->json)
 		print_table(report);
-	if (fflush(stdout) || err) {
-		fprintf(stderr, "parties doctor: the output cannot be written: %s\n", strerror(errno));
+	else if (print_json(report) && !ferror(stdout))
 		return EXIT_FAILED;
-	}
 	return report->can_run ? EXIT_OK : EXIT_UNABLE;
 }
 

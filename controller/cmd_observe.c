@@ -440,7 +440,7 @@ int cmd_observe(int argc, char **argv)
 		fprintf(stderr, "parties observe: %s\n", error);
 	} else {
 		err = run(&o);
-		if (err)
+		if (err && !ferror(stdout)) /* main.c says that */
 			fprintf(stderr, "parties observe: %s: %s\n", o.name, strerror(-err));
 		err = err ? -EIO : 0;
 	}

@@ -182,7 +182,7 @@ static int take_lines(struct compare *c, FILE *in)
 		if (line)
 			code = take_line(c, line);
 		else
-			code = fail(EXIT_USAGE, "%s:%zu: %s%s", c->name, c->line,
+			code = fail(EXIT_USAGE, "%s:%zu: %s%s", c->name, c->line, c->line == 1 ? "not a record: " :
 				    text[length - 1] == '\n' ? "" : "the line is cut off: ", error.text);
 		json_decref(line);
 	}
@@ -218,8 +218,6 @@ static int compare_file(struct compare *c)
 	fclose(in);
 	if (!code)
 		code = finish(c);
-	if (fflush(stdout))
-		code = fail(EXIT_FAILED, "parties replay: the output cannot be written: %s", strerror(errno));
 	return code;
 }
 

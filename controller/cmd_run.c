@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -444,6 +445,11 @@ static int finish(struct run *run, int run_err)
 	status_summary(&run->tick, &totals, stdout);
 	if (run->bpf_ns == 0 && run->sensor)
 		printf("  (own cost without the kernel programs: counting them needs CAP_SYS_ADMIN and ten windows)\n");
+	/* A reader that has gone has seen enough. */
+	if (fflush(stdout) && errno != EPIPE)
+		code = fail(code ? code : EXIT_FAILED, "the output cannot be written: %s", strerror(errno));
+	__fpurge(stdout);
+	clearerr(stdout);
 	return code;
 }
 

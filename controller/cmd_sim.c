@@ -183,8 +183,8 @@ static int finish(struct sim *sim, int run_err)
 		err = record_print_totals(&totals, stdout);
 	else
 		status_summary(&sim->tick, &totals, stdout);
-	if (fflush(stdout) || err)
-		code = fail(EXIT_FAILED, "the output cannot be written: %s", strerror(err ? -err : errno));
+	if (err && !ferror(stdout))
+		code = fail(EXIT_FAILED, "%s", strerror(-err));
 	return code;
 }
 

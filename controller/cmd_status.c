@@ -33,11 +33,6 @@ static int fail(const char *command, int err, const char *error)
 	return err == -EACCES ? EXIT_UNABLE : err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static int flush(const char *command)
-{
-	return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_OK : fail(command, -EIO, "the output cannot be written");
-}
-
 int cmd_status(int argc, char **argv)
 {
 	char error[512] = "";
@@ -72,7 +67,7 @@ int cmd_status(int argc, char **argv)
 	if (json)
 		putchar('\n');
 	json_decref(status);
-	return flush("status");
+	return EXIT_OK;
 }
 
 static void on_signal(int signo)
@@ -187,5 +182,5 @@ int cmd_top(int argc, char **argv)
 		printf("%s\n", error);
 		err = 0;
 	}
-	return err && err != -EIO ? fail("top", err, error) : flush("top");
+	return err && err != -EIO ? fail("top", err, error) : EXIT_OK;
 }

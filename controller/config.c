@@ -271,7 +271,7 @@ static int take_key(void *ctx, const char *section, const char *key, const char 
 
 	(void)section; /* look_for_section knows more */
 	if (p->section == CONFIG_NO_SECTION)
-		return !fail(p, p->line, key, "stands before any section: write [controller] above it");
+		return !fail(p, p->line, key, "stands before any section: write [service NAME], [batch NAME] or [controller] above it");
 	if (p->section == PARAM_POLICY_OPTIONS)
 		return tuning_add(&p->tuning, key, value, p->line, reason) ? !fail(p, p->line, key, "%s", reason) : 1;
 	i = param_find(p->section, key);

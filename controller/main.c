@@ -2,9 +2,12 @@
 /*
  * main.c - `parties COMMAND ...`.  Glue: finds the command and hands over; it does none of their work.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "inject.h"
@@ -110,12 +113,34 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+/*
+ * Who closes a standard stream would find it again as the first file that we open, and our messages in it.  Opened the wrong
+ * way round, so that using it fails.
+ */
+static void open_streams(void)
 {
-	int code = take_tree(&argc, &argv);
+	int fd;
 
-	if (code)
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What a command says is part of its work. */
+static int close_output(const char *command, int code)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
+	fprintf(stderr, "parties %s: the output cannot be written%s%s\n", command, errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	return code ? code : EXIT_FAILED;
+}
+
+static int take_command(int argc, char **argv)
+{
 	if (argc < 2) {
 		fprintf(stderr, "parties: a command is missing; see parties --help\n");
 		return EXIT_USAGE;
@@ -130,4 +155,13 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			return run_command(&commands[i], argc - 1, argv + 1);
 	return error_unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	open_streams();
+	code = take_tree(&argc, &argv);
+	return code ? code : close_output(argc > 1 ? argv[1] : "", take_command(argc, argv));
 }

@@ -202,7 +202,7 @@ int report_read(FILE *in, const char *name, struct report_run *ret, char *error,
 		else
 			why = parse_line(&run, line);
 		if (why)
-			snprintf(error, error_size, "%s:%zu: %s", name, nr, why);
+			snprintf(error, error_size, "%s:%zu: %s%s", name, nr, line || nr > 1 ? "" : "not a record: ", why);
 		json_decref(line);
 	}
 	free(text);

@@ -143,7 +143,7 @@ else
 	tap_skip 'a run of root' 'not root'
 fi
 "$parties" status --pid $run >/dev/full 2>"$scratch/err"
-tap_is "$? $(cat "$scratch/err")" '1 parties status: the output cannot be written' 'a full disk is told'
+tap_is "$? $(cat "$scratch/err")" '1 parties status: the output cannot be written: No space left on device' 'a full disk is told'
 
 "$parties" top --pid $run --interval 100ms >"$scratch/top" 2>"$scratch/err" &
 top=$!

@@ -167,7 +167,7 @@ static void nothing_may_stand_twice(void **state)
 static void keys_must_be_known_where_they_stand(void **state)
 {
 	(void)state;
-	refuses("seed = 1\n" SERVICE, "t.conf:1: seed: stands before any section: write [controller] above it");
+	refuses("seed = 1\n" SERVICE, "t.conf:1: seed: stands before any section: write [service NAME], [batch NAME] or [controller] above it");
 	refuses(SERVICE "tagret = p99 < 1ms\n", "t.conf:4: tagret: unknown key in [service a], did you mean 'target'?");
 	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match, memory_high, "
 		"io_max, memory_bandwidth");
