@@ -28,7 +28,8 @@ says() {
 says --help "$parties" --help
 says --version "$parties" --version
 says doctor "$parties" doctor --help
-says explain "$parties" explain slow -r $record
+"${run[@]}" --record "$scratch/run" >/dev/null 2>&1
+says explain "$parties" explain search -r "$scratch/run"
 says replay "$parties" replay $record
 says sim "$parties" sim tests/fixtures/golden/ramps.ini
 says run "${run[@]}"
