@@ -193,6 +193,8 @@ int allocation_plan(const struct allocation *cur, const struct topology *topo, c
 	}
 	next.be_ways = d->be_ways;
 	next.idle_ways = d->idle_ways;
+	next.be_memory = d->be_memory;
+	next.be_disk = d->be_disk;
 	p.missing[ALLOCATION_BE + OFFSET] = (int32_t)d->be_cores;
 	p.missing[ALLOCATION_IDLE + OFFSET] = (int32_t)d->idle_cores;
 	for (uint32_t i = 0; i < next.nr_cores; i++)

@@ -6,10 +6,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "network.h"
 
 static const uint64_t least_memory = 1 << 20;
 enum { MAX_GBPS = 255 }; /* the most that eleven bits of eighths can say is below 256 */
@@ -143,4 +144,55 @@ void limits_format_bandwidth(const struct limits *limits, char *buf, size_t size
 		snprintf(buf, size, "%" PRIu32 "%%", limits->bandwidth_percent);
 	else if (limits->bandwidth_gbps)
 		snprintf(buf, size, "%" PRIu32 "GB/s", limits->bandwidth_gbps);
+}
+
+int limits_parse_egress(const char *text, struct limits *ret, char reason[LIMITS_TEXT_SIZE])
+{
+	bool automatic = !strcmp(text, "auto");
+	uint64_t bps = 0;
+
+	if (*text && !automatic && network_parse_rate(text, &bps))
+		return REASON("'%.60s' is no rate to send at: write auto, or from 1Mbit to 1000Gbit, for example 500Mbit", text);
+	ret->egress_auto = automatic;
+	ret->egress_bps = bps;
+	return 0;
+}
+
+void limits_format_egress(const struct limits *limits, char *buf, size_t size)
+{
+	if (limits->egress_auto)
+		snprintf(buf, size, "auto");
+	else
+		network_format_rate(limits->egress_bps, buf, size);
+}
+
+bool limits_have_egress(const struct limits *limits)
+{
+	return limits && (limits->egress_auto || limits->egress_bps);
+}
+
+/* Not by multiplying first, which a large value would not survive. */
+static uint64_t share_of(uint64_t value, uint32_t units)
+{
+	uint64_t share = value / LIMITS_UNITS * units + value % LIMITS_UNITS * units / LIMITS_UNITS;
+
+	return share ? share : 1;
+}
+
+void limits_scale(const struct limits *limits, uint32_t memory_units, uint32_t disk_units, struct limits *ret)
+{
+	const char *at = limits->io_max;
+	size_t used = 0;
+
+	*ret = *limits;
+	if (limits->memory_high_bytes)
+		ret->memory_high_bytes = share_of(limits->memory_high_bytes, memory_units);
+	/* Every number behind a '=': it becomes no longer than it was. */
+	while (*at) {
+		ret->io_max[used++] = *at++;
+		if (at[-1] == '=' && *at != 'm')
+			used += (size_t)snprintf(ret->io_max + used, sizeof(ret->io_max) - used, "%" PRIu64,
+						 share_of(strtoull(at, (char **)&at, 10), disk_units));
+	}
+	ret->io_max[used] = '\0';
 }

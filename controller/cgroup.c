@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const kind_names[CGROUP_NR_KINDS] = { "cpuset", "cpu", "cpuacct", "freezer" };
+static const char *const kind_names[CGROUP_NR_KINDS] = { "cpuset", "cpu", "cpuacct", "freezer", "sockets" };
 
 /* Whether `word` is in `list`, whose words are separated by `separator`. */
 static bool has_word(const char *list, char separator, const char *word)
@@ -40,7 +40,7 @@ static bool v2_has(const char *dir, enum cgroup_kind kind)
 {
 	char path[KNOB_PATH_SIZE + 32], text[KNOB_TEXT_SIZE];
 
-	if (kind == CGROUP_CPUACCT || kind == CGROUP_FREEZER)
+	if (kind >= CGROUP_CPUACCT)
 		return true;
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", dir);
 	return knob_read_path(path, text, sizeof(text)) >= 0 && has_word(text, ' ', kind_names[kind]);

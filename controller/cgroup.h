@@ -13,7 +13,7 @@
 
 #include "knob.h"
 
-enum cgroup_kind { CGROUP_CPUSET, CGROUP_CPU, CGROUP_CPUACCT, CGROUP_FREEZER, CGROUP_NR_KINDS };
+enum cgroup_kind { CGROUP_CPUSET, CGROUP_CPU, CGROUP_CPUACCT, CGROUP_FREEZER, CGROUP_SOCKETS, CGROUP_NR_KINDS };
 
 /* All groups of ours are <mount>/CGROUP_OWN/<name>. */
 #define CGROUP_OWN "parties"
@@ -30,7 +30,8 @@ struct cgroup_mount {
 
 /*
  * Version 1 of a controller wins over version 2: a controller is in one hierarchy only, and on hybrid systems that is
- * version 1.  Freezing and CPU time need no controller on version 2, so they are found wherever it is mounted.
+ * version 1.  Freezing and CPU time need no controller on version 2, so they are found wherever it is mounted; sockets
+ * belong to groups of version 2 alone, and need none.
  */
 struct cgroup_mounts {
 	struct cgroup_mount kinds[CGROUP_NR_KINDS];

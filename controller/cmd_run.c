@@ -158,6 +158,7 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	const struct config *config = &run->config;
 	struct machine_opts opts = {
 		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .cache = config->cache,
+		.link = &config->link,
 		.dry = run->mode == RUN_DRY,
 		.force = run->force,
 		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
@@ -216,6 +217,7 @@ static int open_ports(struct run *run)
 			return fail(EXIT_UNABLE, "%s", error);
 		run->ladder = *machine_ladder(run->machine);
 		run->tick.ways = machine_ways(run->machine);
+		run->tick.be_units = config_be_units(&run->config);
 		run->roster.machine = run->machine;
 	}
 	err = roster_hand_over(&run->roster);
@@ -292,7 +294,7 @@ static int start_tick(struct run *run)
 	run->tick = (struct tick){
 		.config = &run->config,
 		.topology = run->machine ? machine_topology(run->machine) : &run->topology, .ladder = &run->ladder,
-		.ways = run->tick.ways,
+		.ways = run->tick.ways, .be_units = run->tick.be_units,
 		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
 		.steer = run->mode != RUN_OBSERVE,
 	};

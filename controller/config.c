@@ -325,6 +325,16 @@ static void check_clients(struct parser *p)
 	}
 }
 
+static void check_link(struct parser *p)
+{
+	const struct config_batch *batches = p->config->batches;
+
+	for (uint32_t i = 0; i < p->config->nr_batches && !p->config->link.name[0]; i++)
+		if (batches[i].limits.egress_auto)
+			fail(p, batches[i].line, "egress", "auto in [batch %s] needs to know the link: write link = eth0, or as your "
+			     "network interface is called, in [controller]", batches[i].name);
+}
+
 int config_parse(const char *file, const char *text, size_t length, struct config *ret, char *error, size_t error_size)
 {
 	static const char bom[3] = "\xef\xbb\xbf";
@@ -352,10 +362,22 @@ int config_parse(const char *file, const char *text, size_t length, struct confi
 		fail(&p, p.line + !p.line, "[service]",
 		     "no service at all: write [service NAME] with match and target");
 	check_clients(&p);
+	check_link(&p);
 	if (p.failed)
 		return -EINVAL;
 	*ret = config;
 	return 0;
+}
+
+struct be_units config_be_units(const struct config *config)
+{
+	struct be_units units = { 0 };
+
+	for (uint32_t i = 0; i < config->nr_batches; i++) {
+		units.memory |= config->batches[i].limits.memory_high_bytes ? LIMITS_UNITS : 0;
+		units.disk |= config->batches[i].limits.io_max[0] ? LIMITS_UNITS : 0;
+	}
+	return units;
 }
 
 /* Reads until the end or until the buffer is full; the length, or negative errno. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "be_limits.h"
+#include "network.h"
 #include "policy.h"
 
 enum { CONFIG_MAX_BATCHES = 16, CONFIG_NAME_SIZE = 32, CONFIG_PATH_SIZE = 256 };
@@ -30,6 +31,9 @@ enum config_cache { CONFIG_CACHE_NO, CONFIG_CACHE_AUTO, CONFIG_CACHE_RESCTRL };
 
 /* Where latency comes from; the last two have both, and steer on the kernel's or on the clients'. */
 enum config_feedback { CONFIG_FEEDBACK_BPF, CONFIG_FEEDBACK_CLIENT, CONFIG_FEEDBACK_BOTH, CONFIG_FEEDBACK_CLIENT_FIRST };
+
+/* Where a service's data are (parties-paper, option storage). */
+enum config_storage { CONFIG_STORAGE_MEMORY, CONFIG_STORAGE_DISK };
 
 /* When to look who runs while services wait. */
 enum config_culprits { CONFIG_CULPRITS_AUTO, CONFIG_CULPRITS_ALWAYS, CONFIG_CULPRITS_NEVER };
@@ -52,6 +56,7 @@ struct config_service {
 	uint64_t target_ns;
 	char client[CONFIG_PATH_SIZE]; /* where its clients report; "" nowhere */
 	enum config_lifecycle lifecycle;
+	enum config_storage storage;
 	uint32_t cores_min, cores_max; /* cores_max 0: as many as there are */
 	int line;                      /* of its section header, for later messages */
 };
@@ -72,6 +77,7 @@ struct config {
 	enum config_speed speed;
 	enum config_cache cache;
 	enum config_culprits culprits;
+	struct network_link link;
 	uint32_t reserved_cpus;
 	uint64_t seed;
 	char infeasible_hook[CONFIG_PATH_SIZE]; /* program to run on the infeasible event; "" for none */
@@ -88,6 +94,8 @@ int config_load(const char *path, struct config *ret, char *error, size_t error_
 
 /* The same for text that is already in memory; `file` is only its name in messages. */
 int config_parse(const char *file, const char *text, size_t length, struct config *ret, char *error, size_t error_size);
+
+struct be_units config_be_units(const struct config *config);
 
 /* Writes the effective configuration, defaults included, in the file's own format: loading it gives the same values. */
 void config_print(const struct config *config, FILE *out);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cpuset.h"
+#include "limit_files.h"
 #include "lock.h"
 #include "rapl.h"
 #include "resctrl.h"
@@ -97,7 +98,7 @@ static enum doctor_absence find_absence(const char *root, const char *name, cons
 
 static void look_groups(const char *root, struct doctor_facts *ret)
 {
-	static const char *const names[CGROUP_NR_KINDS] = { "cpuset", "cpu", "cpuacct", "freezer" };
+	static const char *const names[CGROUP_NR_KINDS] = { "cpuset", "cpu", "cpuacct", "freezer", "sockets" };
 	struct cgroup_mounts mounts = { 0 };
 	char missing[64];
 
@@ -114,7 +115,7 @@ static void look_groups(const char *root, struct doctor_facts *ret)
 		snprintf(group->dir, sizeof(group->dir), "%s", mount->dir + strlen(root));
 		group->access_err = may_write(mount->dir);
 		group->handed_out =
-			mount->version == 1 || kind == CGROUP_CPUACCT || kind == CGROUP_FREEZER ||
+			mount->version == 1 || kind >= CGROUP_CPUACCT ||
 			(!cgroup_missing_controllers(mount->dir, names[kind], missing, sizeof(missing)) && !missing[0]);
 	}
 	if (mounts.kinds[CGROUP_CPUSET].version)
@@ -137,21 +138,6 @@ static void look_cache(const char *root, const struct config *config, struct doc
 		ret->nr_classes = (uint32_t)strtoul(text, NULL, 10);
 	resctrl_check(&resctrl, root, config ? config->nr_services : 1, config ? config->nr_batches : 0, ret->why,
 		      sizeof(ret->why));
-}
-
-static uint64_t available_bytes(const char *root)
-{
-	char path[KNOB_PATH_SIZE], line[128];
-	unsigned long kib = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%.480s/proc/meminfo", root);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "MemAvailable: %lu", &kib) != 1)
-		;
-	if (file)
-		fclose(file);
-	return (uint64_t)kib * 1024;
 }
 
 static void look_state(const char *root, struct doctor_state *ret)
@@ -180,7 +166,8 @@ void doctor_look(const char *root, const struct config *config, struct doctor_fa
 	look_cache(root, config, &ret->cache);
 	ret->energy_err = rapl_open(&rapl, root);
 	rapl_close(&rapl);
-	ret->available_bytes = available_bytes(root);
+	if (limit_files_available(root, &ret->available_bytes))
+		ret->available_bytes = 0;
 	if (managers_find(root, &ret->managers))
 		ret->managers.nr = 0;
 	look_state(root, &ret->state);

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "limit_files.h"
 #include "tasks.h"
 
 /* Processes may be born while the top of a container is being emptied. */
@@ -34,6 +33,7 @@ static const struct knob_kind kind_freezer = { knob_write, same_freezer };
 void group_init(struct group *g)
 {
 	memset(g, 0, sizeof(*g));
+	limit_files_init(&g->limit_files);
 	g->bandwidth.limit.fd = g->bandwidth.period.fd = g->freezer.fd = g->usage.fd = -1;
 }
 
@@ -70,6 +70,8 @@ static bool is_needed(const struct group *g, enum cgroup_kind kind, const struct
 		return true;
 	if (kind == CGROUP_FREEZER)
 		return g->is_batch;
+	if (kind == CGROUP_SOCKETS)
+		return limits_have_egress(g->limits);
 	return !g->is_batch && (kind == CGROUP_CPUACCT || g->has_bandwidth);
 }
 
@@ -330,7 +332,7 @@ int group_enter(struct group *g, const char *root, struct cpusets *sets, struct 
 	if (err)
 		return err;
 	if (is_v2(g, CGROUP_FREEZER))
-		err = limit_files_set(g->limits, g->places[CGROUP_FREEZER].dir, j, error, error_size);
+		err = limit_files_set(&g->limit_files, g->limits, g->places[CGROUP_FREEZER].dir, j, error, error_size);
 	if (err)
 		return err;
 	err = open_knobs(g, sets, j);
@@ -414,15 +416,16 @@ int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *r
 
 void group_look_for_drift(struct group *g, struct cpusets *sets, uint64_t step, struct outcome *ret)
 {
-	bool cpus = cpusets_drifted(sets, g->set), quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
+	bool limits = limit_files_drifted(&g->limit_files), cpus = cpusets_drifted(sets, g->set), quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
 
-	if (cpus || quota)
-		drift_note(&g->drift, step, g->name, cpus ? "its CPUs" : "its quota", ret->note, sizeof(ret->note));
+	if (cpus || quota || limits)
+		drift_note(&g->drift, step, g->name, cpus ? "its CPUs" : quota ? "its quota" : "its limits", ret->note, sizeof(ret->note));
 }
 
 void group_close(struct group *g)
 {
 	bandwidth_close(&g->bandwidth);
+	limit_files_close(&g->limit_files);
 	knob_close(&g->freezer);
 	knob_close(&g->usage);
 }

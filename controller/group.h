@@ -13,6 +13,7 @@
 #include "cgroup.h"
 #include "cpuset.h"
 #include "drift.h"
+#include "limit_files.h"
 #include "machine.h"
 
 struct group_place {
@@ -33,6 +34,7 @@ struct group {
 	struct group_place places[CGROUP_NR_KINDS];
 	struct match_pids pids;
 	struct bandwidth bandwidth; /* services, where it stands in for speed */
+	struct limit_files limit_files; /* batches */
 	struct knob freezer;        /* batches */
 	struct knob usage;          /* services: CPU time.  Closed: not counted here */
 	uint64_t last_usage_ns;     /* what the counter said */

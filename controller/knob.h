@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ports.h"
 
@@ -35,6 +36,7 @@ struct knob {
 	const struct knob_kind *kind;
 	int fd;           /* -1: closed */
 	unsigned int cpu; /* for kinds that a library writes by CPU number */
+	dev_t device;     /* for kinds whose file has a line for each */
 	char path[KNOB_PATH_SIZE];
 	uint64_t ours;    /* a hash of what we left in it; 0: nothing yet */
 	bool drifted;     /* it said something else at the next look; for the owner to clear */

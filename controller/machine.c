@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "egress.h"
 #include "group.h"
 #include "lock.h"
 #include "resctrl.h"
@@ -31,6 +32,7 @@ struct machine {
 	struct cgroup_mounts mounts;
 	struct cpusets sets;
 	struct resctrl cache;
+	struct egress egress;
 	struct speed speed;
 	struct knob online, allowed; /* CPUs; `allowed` is closed where the kernel does not say */
 	struct cpulist homeless;     /* online, and of no core: found so at the last look */
@@ -144,6 +146,8 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 		err = group_enter(&m->groups[i], m->root, &m->sets, m->journal, error, error_size);
 		if (!err)
 			err = resctrl_enter(&m->cache, i, m->root, &m->groups[i].pids, m->journal, error, error_size);
+		if (!err && i >= m->nr_services)
+			err = egress_enter(&m->egress, i - m->nr_services, m->groups[i].places[CGROUP_SOCKETS].dir, error, error_size);
 		if (err)
 			return err;
 	}
@@ -167,6 +171,8 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 		err = plan_groups(m, opts, error, error_size);
 	if (!err)
 		err = resctrl_find(&m->cache, opts, error, error_size);
+	if (!err)
+		err = egress_find(&m->egress, opts, &m->mounts.kinds[CGROUP_SOCKETS], error, error_size);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < m->nr_groups; i++)
@@ -206,6 +212,7 @@ static void close_files(struct machine *m)
 		group_close(&m->groups[i]);
 	cpusets_close(&m->sets);
 	resctrl_close(&m->cache);
+	egress_close(&m->egress);
 	speed_close(&m->speed);
 	knob_close(&m->online);
 	knob_close(&m->allowed);
@@ -331,14 +338,22 @@ static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 	return err;
 }
 
-static int apply_bandwidth(struct machine *m, const struct allocation *want, struct outcome *ret)
+/* What services may use of their CPUs, where that stands for speed; of best effort its limits. */
+static int apply_files(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
 	int err = take_quotas(m, ret);
 
-	for (uint32_t i = 0; i < m->nr_services && !err; i++)
-		if (!m->groups[i].left_alone)
-			err = bandwidth_apply(&m->groups[i].bandwidth, cpulist_count(target_of(m, i)),
-					      m->speed.ladder.value[want->speed[i]], &m->undo, ret);
+	for (uint32_t i = 0; i < m->nr_groups && !err; i++) {
+		struct group *g = &m->groups[i];
+
+		if (g->left_alone)
+			continue;
+		if (i >= m->nr_services)
+			err = limit_files_apply(&g->limit_files, g->limits, want->be_memory, want->be_disk, &m->undo, ret);
+		else if (g->has_bandwidth)
+			err = bandwidth_apply(&g->bandwidth, cpulist_count(target_of(m, i)), m->speed.ladder.value[want->speed[i]],
+					      &m->undo, ret);
+	}
 	return err;
 }
 
@@ -367,8 +382,8 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 		err = resctrl_apply(&m->cache, want, m->step, &m->undo, ret);
 	if (!err)
 		err = speed_apply(&m->speed, want, &m->topology, online, m->journal, &m->undo, ret);
-	if (!err && m->speed.ladder.kind == SPEED_BANDWIDTH)
-		err = apply_bandwidth(m, want, ret);
+	if (!err)
+		err = apply_files(m, want, ret);
 	if (!err)
 		err = freeze_batches(m, false, ret);
 	return err;
@@ -391,6 +406,7 @@ static int apply_step(struct machine *m, const struct allocation *want, struct o
 	if (err)
 		return refuse(ret, err, m->online.path, "");
 	m->step++;
+	egress_apply(&m->egress, m->step, ret);
 	for (int tries = 0; ; tries++) {
 		ret->error = 0; /* what became of the way to set speeds stays */
 		ret->where[0] = '\0';
@@ -459,9 +475,17 @@ static int machine_usable(void *ctx, struct cpulist *ret)
 	return err;
 }
 
+static int machine_memory_slack(void *ctx, uint64_t *ret_bytes)
+{
+	const struct machine *m = ctx;
+
+	return limit_files_available(m->root, ret_bytes);
+}
+
 struct actuator machine_actuator(struct machine *m)
 {
-	return (struct actuator){ .ctx = m, .apply = machine_apply, .usable = machine_usable };
+	return (struct actuator){ .ctx = m, .apply = machine_apply, .usable = machine_usable,
+				  .memory_slack = machine_memory_slack };
 }
 
 int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids)

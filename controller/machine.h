@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * machine.h - the actuators behind one door: cpusets (libcgroup), frequency (libcpupower), bandwidth (cpu controller),
- * ways of the cache (resctrl).
+ * ways of the cache (resctrl), and limits of best effort.
  *
  * Originals go to `state_dir` with fsync before the first write.  machine_close restores them; a run that was killed is
  * restored by machine_restore, which the next start calls first.  Writes only what differs, reads back what it wrote.
@@ -31,6 +31,7 @@ struct machine_opts {
 	const struct topology *topology;
 	enum config_speed speed;
 	enum config_cache cache;
+	const struct network_link *link; /* of batches whose egress is moved; NULL where there is none */
 	bool dry;              /* find everything out, write nothing */
 	bool force;            /* set speeds although another program does, too */
 	uint32_t nr_services, nr_batches;

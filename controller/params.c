@@ -325,12 +325,16 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 		return parse_target(param, text, field, reason);
 	case PARAM_CORES:
 		return parse_cores(param, text, field, reason);
+	case PARAM_LINK:
+		return network_parse_link(text, field, reason);
 	case PARAM_MEMORY:
 		return limits_parse_memory(text, field, reason);
 	case PARAM_IO:
 		return limits_parse_io(text, field, reason);
 	case PARAM_BANDWIDTH:
 		return limits_parse_bandwidth(text, field, reason);
+	case PARAM_EGRESS:
+		return limits_parse_egress(text, field, reason);
 	}
 	return -EINVAL;
 }
@@ -397,6 +401,9 @@ void param_format(const struct param *param, const void *object, char *buf, size
 	case PARAM_CORES:
 		format_cores(field, buf, size);
 		break;
+	case PARAM_LINK:
+		network_format_link(field, buf, size);
+		break;
 	case PARAM_MEMORY:
 		limits_format_memory(field, buf, size);
 		break;
@@ -405,6 +412,9 @@ void param_format(const struct param *param, const void *object, char *buf, size
 		break;
 	case PARAM_BANDWIDTH:
 		limits_format_bandwidth(field, buf, size);
+		break;
+	case PARAM_EGRESS:
+		limits_format_egress(field, buf, size);
 		break;
 	}
 }

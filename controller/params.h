@@ -22,9 +22,11 @@ enum param_type {
 	PARAM_MATCH,    /* struct match */
 	PARAM_TARGET,   /* the whole struct config_service: percentile_permille and target_ns within bounds */
 	PARAM_CORES,    /* the whole struct config_service: cores_min, cores_max within bounds */
-	PARAM_MEMORY,   /* the whole struct limits: memory_high_bytes; be_limits.h reads these three */
+	PARAM_LINK,     /* struct network_link */
+	PARAM_MEMORY,   /* the whole struct limits: memory_high_bytes; be_limits.h reads these four */
 	PARAM_IO,       /* likewise: io_max */
 	PARAM_BANDWIDTH, /* likewise: bandwidth_percent or bandwidth_gbps */
+	PARAM_EGRESS,   /* likewise: egress_bps or egress_auto */
 };
 
 struct param {
@@ -38,7 +40,7 @@ struct param {
 	const char *help;     /* mdoc text, one sentence per line */
 };
 
-enum { PARAM_COUNT = 18 };
+enum { PARAM_COUNT = 21 };
 extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };

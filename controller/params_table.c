@@ -32,6 +32,9 @@ const struct param params[PARAM_COUNT] = {
 	  "auto | always | never",
 	  "When to find out which programs run while a service waits for a CPU.\n"
 	  "It costs a little on every switch of the machine, so with auto it is while the slack of some service is small." },
+	{ PARAM_CONTROLLER, "link", PARAM_LINK, offsetof(struct config, link), 0, 0, "", "INTERFACE | INTERFACE RATE",
+	  "Where packets of best-effort work leave the machine, for batches with egress = auto: a network interface, and how "
+	  "fast it is where that does not say so itself, for example eth0 10Gbit." },
 	{ PARAM_CONTROLLER, "reserved", PARAM_U32, offsetof(struct config, reserved_cpus), 0, CPULIST_MAX_CPUS - 1, "0",
 	  "number", "CPUs left to interrupts and housekeeping, lowest numbers first, as whole cores." },
 	{ PARAM_CONTROLLER, "seed", PARAM_U64, offsetof(struct config, seed), 0, UINT64_MAX, "1", "number",
@@ -60,6 +63,8 @@ const struct param params[PARAM_COUNT] = {
 	  "With read-send it is over with the first send after a read on the same descriptor: for comparison.\n"
 	  "With auto it is exchange, http2 or grpc, by what the connections carry, looked at again all the time.\n"
 	  "With ebee it is connection, read-send or grpc, chosen as the eBeeMetrics study does: for comparison." },
+	{ PARAM_SERVICE, "storage", PARAM_CHOICE, offsetof(struct config_service, storage), 0, 0, "memory", "memory | disk",
+	  "Where the service keeps what it serves, for the option storage of parties-paper." },
 	{ PARAM_SERVICE, "cores", PARAM_CORES, 0, 1, TOPOLOGY_MAX_CORES, "1..", "N | MIN..MAX | MIN..",
 	  "Fewest and most physical cores the service may own.\n"
 	  "One number fixes them; without a maximum all there are may be its." },
@@ -79,5 +84,15 @@ const struct param params[PARAM_COUNT] = {
 	  "The most memory bandwidth that the work may use (MB of resctrl), in the unit of the hardware: percent, or GB/s for each "
 	  "L3 domain (AMD).\n"
 	  "Hardware knows only steps, and the next above is taken.\n"
+	  "Empty for no limit." },
+	{ PARAM_BATCH, "egress", PARAM_EGRESS, offsetof(struct config_batch, limits), 0, 0, "", "RATE | auto",
+	  "The most that the work may send, on average: a number and kbit, Mbit or Gbit (of IP packets, a second).\n"
+	  "A kernel program at its control group (version 2, which need not have any controller) drops what is more; up to a "
+	  "quarter of a second's worth goes at once.\n"
+	  "Sockets count that were made inside the group; what a process brought along from elsewhere is not held back.\n"
+	  "With auto, one limit for all such batches follows the rule of PARTIES: half a second in which the link has less than "
+	  "0.5 Gbit/s to spare takes 0.5 Gbit/s from it, one with more than 1 Gbit/s to spare gives it as much (on links below "
+	  "10 Gbit/s: a twentieth, a tenth and a twentieth of the link).\n"
+	  "It starts with one such step, which it always keeps.\n"
 	  "Empty for no limit." },
 };

@@ -73,6 +73,12 @@ struct cache_ways {
 	uint32_t nr, floor;
 };
 
+/* What best effort may send, and what was sent in the last window, bits a second; all 0: nobody limits it. */
+struct outcome_egress {
+	uint64_t limit_bps, be_bps;
+	uint64_t link_bps; /* by everybody; 0 also where nobody looks */
+};
+
 /*
  * What became of the way in which speeds are set.  BANDWIDTH: from now on a quota stands in, with bandwidth_ladder; GONE:
  * they are nobody's to move.  In both everybody runs at nominal until the next step.
@@ -85,6 +91,7 @@ struct outcome {
 	char where[160];    /* file and reason of that failure, for the log */
 	enum outcome_speed speed; /* holds also when the step failed */
 	char note[160];     /* "", or what the operator should know although nothing failed */
+	struct outcome_egress egress; /* holds also when the step failed */
 };
 
 struct actuator {
@@ -93,6 +100,8 @@ struct actuator {
 	int (*apply)(void *ctx, const struct allocation *want, struct outcome *ret);
 	/* CPUs that can be given to anybody now; NULL: those of the topology, always.  Negative errno: unknown, as before. */
 	int (*usable)(void *ctx, struct cpulist *ret);
+	/* Memory that could be had without taking it from anybody.  NULL, or negative errno: unknown. */
+	int (*memory_slack)(void *ctx, uint64_t *ret_bytes);
 };
 
 #endif

@@ -45,6 +45,11 @@ static json_t *ladder_json(const struct speed_ladder *ladder)
 			 values);
 }
 
+static bool has_be_units(const struct tick *tick)
+{
+	return tick->be_units.memory || tick->be_units.disk;
+}
+
 static json_t *machine_json(const struct tick *tick, const char *machine)
 {
 	struct utsname uts = { 0 };
@@ -59,6 +64,9 @@ static json_t *machine_json(const struct tick *tick, const char *machine)
 	if (tick->ways.nr)
 		json_object_set_new(ret, "ways", json_pack("{s:i, s:i}", "nr", (int)tick->ways.nr, "floor",
 							   (int)tick->ways.floor));
+	if (has_be_units(tick))
+		json_object_set_new(ret, "be_units", json_pack("{s:i, s:i}", "memory", (int)tick->be_units.memory, "disk",
+							       (int)tick->be_units.disk));
 	return ret;
 }
 
@@ -108,6 +116,8 @@ static json_t *config_json(const struct config *config)
 				      "cores_min", (int)s->cores_min, "cores_max", (int)s->cores_max,
 				      "percentile_permille", (int)s->percentile_permille, "target_ns",
 				      (json_int_t)s->target_ns));
+		if (s->storage == CONFIG_STORAGE_DISK)
+			json_object_set_new(json_array_get(services, i), "on_disk", json_true());
 	}
 	for (uint32_t i = 0; i < config->nr_batches; i++)
 		json_array_append_new(batches, json_string(config->batches[i].name));
@@ -230,6 +240,8 @@ static json_t *want_json(const struct tick *tick)
 						      "idle_ways", (json_int_t)d->idle_ways));
 	else
 		json_decref(ways);
+	if (has_be_units(tick))
+		json_object_update_new(ret, json_pack("{s:i, s:i}", "be_memory", (int)d->be_memory, "be_disk", (int)d->be_disk));
 	return ret;
 }
 
@@ -268,6 +280,20 @@ const char *record_speed_word(enum outcome_speed speed)
 	return words[speed];
 }
 
+/* Of best effort. */
+static void add_limits(json_t *line, const struct tick *tick)
+{
+	const struct outcome_egress *egress = &tick->report.outcome.egress;
+	json_t *be = json_object_get(line, "be");
+
+	if (has_be_units(tick))
+		json_object_update_new(be, json_pack("{s:i, s:i}", "memory", (int)tick->allocation.be_memory, "disk",
+						     (int)tick->allocation.be_disk));
+	if (egress->limit_bps)
+		json_object_update_new(be, json_pack("{s:f, s:f, s:f}", "egress_limit_mbit", egress->limit_bps / 1e6,
+						     "egress_mbit", egress->be_bps / 1e6, "link_mbit", egress->link_bps / 1e6));
+}
+
 json_t *record_tick_json(const struct tick *tick)
 {
 	const struct tick_report *report = &tick->report;
@@ -285,12 +311,15 @@ json_t *record_tick_json(const struct tick *tick)
 	if (report->outcome.speed)
 		json_object_set_new(json_object_get(line, "outcome"), "speed",
 				    json_string(record_speed_word(report->outcome.speed)));
+	if (has_be_units(tick))
+		json_object_set_new(line, "memory_slack", json_integer((json_int_t)report->view.memory_slack_bytes));
 	if (tick->steer && tick->started) {
 		uint32_t be = allocation_count(&tick->allocation, ALLOCATION_BE);
 		uint32_t idle = allocation_count(&tick->allocation, ALLOCATION_IDLE);
 
 		json_object_set_new(line, "be", json_pack("{s:i}", "cores", (int)be));
 		json_object_set_new(line, "idle_cores", json_integer(idle));
+		add_limits(line, tick);
 		if (tick->ways.nr) {
 			json_object_set_new(json_object_get(line, "be"), "ways", json_integer(tick->allocation.be_ways));
 			json_object_set_new(line, "idle_ways", json_integer(tick->allocation.idle_ways));

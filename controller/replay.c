@@ -59,6 +59,7 @@ static const char *take_service(struct replay *r, const json_t *object)
 		return error_number(r, "cores_min");
 	if (!take(object, "cores_max", 0, TOPOLOGY_MAX_CORES, &max) || (max && max < min))
 		return error_number(r, "cores_max");
+	s->storage = json_is_true(json_object_get(object, "on_disk")) ? CONFIG_STORAGE_DISK : CONFIG_STORAGE_MEMORY;
 	s->percentile_permille = (uint32_t)permille;
 	s->cores_min = (uint32_t)min;
 	s->cores_max = (uint32_t)max;
@@ -96,6 +97,19 @@ static const char *take_ways(struct replay *r, const json_t *object)
 	if (!take(object, "nr", 1, SCHEMATA_MAX_WAYS, &nr) || !take(object, "floor", 1, nr / r->config.nr_services, &floor))
 		return refuse(r, "the header's ways of the cache make no sense");
 	r->tick.ways = (struct cache_ways){ .nr = (uint32_t)nr, .floor = (uint32_t)floor };
+	return NULL;
+}
+
+/* Likewise where best effort had no such limit. */
+static const char *take_be_units(struct replay *r, const json_t *object)
+{
+	uint64_t memory, disk;
+
+	if (!object)
+		return NULL;
+	if (!take(object, "memory", 0, LIMITS_UNITS, &memory) || !take(object, "disk", 0, LIMITS_UNITS, &disk))
+		return refuse(r, "the header's units of best effort make no sense");
+	r->tick.be_units = (struct be_units){ .memory = (uint32_t)memory, .disk = (uint32_t)disk };
 	return NULL;
 }
 
@@ -148,6 +162,8 @@ const char *replay_header(struct replay *r, const json_t *line)
 	r->tick.steer = strcmp(mode, "observe") != 0;
 	if (!why)
 		why = take_ways(r, json_object_get(machine, "ways"));
+	if (!why)
+		why = take_be_units(r, json_object_get(machine, "be_units"));
 	return why ? why : take_ladder(r, json_object_get(machine, "speed"));
 }
 
@@ -169,6 +185,14 @@ static int give_outcome(void *ctx, const struct allocation *want, struct outcome
 	return r->outcome.error;
 }
 
+static int give_memory_slack(void *ctx, uint64_t *ret_bytes)
+{
+	const struct replay *r = ctx;
+
+	*ret_bytes = r->memory_slack_bytes;
+	return 0;
+}
+
 const char *replay_start(struct replay *r)
 {
 	uint32_t floors = 0;
@@ -180,8 +204,8 @@ const char *replay_start(struct replay *r)
 			      r->topology.nr_cores);
 	r->tick = (struct tick){
 		.config = &r->config, .topology = &r->topology, .ladder = &r->ladder, .sensor = { r, give_samples },
-		.actuator = { r, give_outcome }, .policy = policy_find(r->config.policy), .steer = r->tick.steer,
-		.ways = r->tick.ways,
+		.actuator = { r, give_outcome, NULL, give_memory_slack }, .policy = policy_find(r->config.policy), .steer = r->tick.steer,
+		.ways = r->tick.ways, .be_units = r->tick.be_units,
 	};
 	return tick_init(&r->tick, r->config.nr_batches) ? refuse(r, "%s", strerror(ENOMEM)) : NULL;
 }
@@ -243,6 +267,9 @@ const char *replay_tick(struct replay *r, const json_t *line)
 		why = take_sample(r, i, json_array_get(services, i));
 	if (why)
 		return why;
+	if ((r->tick.be_units.memory || r->tick.be_units.disk) &&
+	    !take(line, "memory_slack", 0, INT64_MAX, &r->memory_slack_bytes))
+		return error_number(r, "memory_slack");
 	r->outcome = (struct outcome){ .error = (int)json_integer_value(error) };
 	for (enum outcome_speed s = OUTCOME_SPEED_OTHERWISE; speed && s <= OUTCOME_SPEED_GONE; s++)
 		if (!strcmp(speed, record_speed_word(s)))

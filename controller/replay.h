@@ -20,6 +20,7 @@ struct replay {
 	struct tick tick;           /* after replay_tick: what is decided now */
 	struct sample samples[POLICY_MAX_SERVICES]; /* what the sensor gives next */
 	struct outcome outcome;     /* what the actuator answers next */
+	uint64_t memory_slack_bytes; /* likewise */
 	uint64_t last_ns;           /* end of the tick before */
 	char why[160];
 };

@@ -23,7 +23,7 @@ int tick_init(struct tick *tick, uint32_t nr_batches)
 	allocation_init(&tick->allocation, tick->topology, tick->config->nr_services, tick->config->reserved_cpus);
 	tick->nr_first_cores = tick->allocation.nr_cores;
 	view_init(&tick->report.view, tick->config, &tick->allocation, tick->ladder, &tick->ways,
-		  nr_batches > 0);
+		  &tick->be_units, nr_batches > 0);
 	/* The configuration's are those of the policy it names. */
 	if (!strcmp(tick->policy->name, tick->config->policy))
 		memcpy(tick->report.view.options, tick->config->options, sizeof(tick->config->options));
@@ -47,6 +47,15 @@ static void look_for_cores(struct tick *tick)
 		allocation_set_usable(&tick->allocation, tick->topology, &usable);
 }
 
+/* Unknown is none: then nothing is taken from anybody who needs it. */
+static void look_for_memory(struct tick *tick)
+{
+	uint64_t bytes;
+	bool known = tick->actuator.memory_slack && !tick->actuator.memory_slack(tick->actuator.ctx, &bytes);
+
+	tick->report.view.memory_slack_bytes = known ? bytes : 0;
+}
+
 /*
  * Negative errno: the sensor gave nothing.  What it reads next covers the time that it missed as well, so that its
  * counts are too many for one window: that is not believed either.
@@ -59,6 +68,8 @@ static int measure(struct tick *tick, uint64_t window_ns)
 
 	if (err < 0)
 		memset(r->samples, 0, sizeof(r->samples));
+	if (tick->be_units.memory || tick->be_units.disk)
+		look_for_memory(tick);
 	view_update(&r->view, tick->config, &tick->allocation, r->samples, window_ns, lost);
 	for (uint32_t i = 0; i < r->view.nr_services; i++) {
 		r->samples[i].signal = r->view.services[i].signal;

@@ -32,6 +32,7 @@ struct tick {
 	const struct topology *topology;
 	const struct speed_ladder *ladder;
 	struct cache_ways ways; /* none where the cache is not divided */
+	struct be_units be_units; /* none where policies are not to move limits of best effort */
 	struct sensor sensor;
 	struct actuator actuator;
 	const struct policy_ops *policy;

@@ -18,18 +18,22 @@ static void raise_limits(struct policy_view *view, const struct config *config)
 }
 
 void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
-	       const struct speed_ladder *ladder, const struct cache_ways *ways, bool has_be)
+	       const struct speed_ladder *ladder, const struct cache_ways *ways,
+	       const struct be_units *be_units, bool has_be)
 {
 	*view = (struct policy_view){
 		.nr_services = config->nr_services,
 		.nr_cores = allocation_nr_assignable(allocation),
 		.nr_ways = ways->nr,
 		.has_be = has_be,
+		.nr_memory = be_units->memory,
+		.nr_disk = be_units->disk,
 	};
 	for (uint32_t i = 0; i < config->nr_services; i++) {
 		const struct config_service *c = &config->services[i];
 		struct policy_service *s = &view->services[i];
 
+		s->on_disk = c->storage == CONFIG_STORAGE_DISK;
 		s->min.cores = c->cores_min;
 		s->min.ways = ways->nr ? ways->floor : 0;
 		s->max.ways = ways->nr;
@@ -66,4 +70,6 @@ void view_update(struct policy_view *view, const struct config *config, const st
 	view->idle_cores = allocation_count(allocation, ALLOCATION_IDLE);
 	view->be_ways = allocation->be_ways;
 	view->idle_ways = allocation->idle_ways;
+	view->be_memory = allocation->be_memory;
+	view->be_disk = allocation->be_disk;
 }

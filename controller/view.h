@@ -10,7 +10,8 @@
 
 /* What does not change during a run: limits, ladder, ways of the cache, who takes part. */
 void view_init(struct policy_view *view, const struct config *config, const struct allocation *allocation,
-	       const struct speed_ladder *ladder, const struct cache_ways *ways, bool has_be);
+	       const struct speed_ladder *ladder, const struct cache_ways *ways,
+	       const struct be_units *be_units, bool has_be);
 /* A ladder in place of another. */
 void view_set_ladder(struct policy_view *view, const struct speed_ladder *ladder);
 /* What does: the window and the units in force.  `lost`: no sample may be believed. */

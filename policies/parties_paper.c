@@ -5,14 +5,14 @@
  * Two kinds of windows alternate.  MAIN looks at every service's slack and moves at most one unit: to the neediest
  * service, or else away from the one with most to spare.  WATCH looks at that one service again and judges the move:
  * an upsize that did not help is kept but the service tries another resource next time; a downsize that hurt is undone
- * at once.  So one action costs two windows, unless `overlap` lets a window do both.  The resources form a ring
- * (wheel.h).  Where the paper is silent a comment says "decision N", and the test of that name shows it.
+ * at once.  So one action costs two windows, unless `overlap` lets a window do both.  The resources form a ring, and
+ * with `storage` two (wheel.h).  Where the paper is silent a comment says "decision N", and the test of that name shows it.
  *
  * It does not model, predict or remember loads, and it migrates nobody: a mix that stays violated is only reported.
  */
 #include "wheel.h"
 
-enum option { OVERLAP, MERGE_THIN, STALL_IS_VIOLATION, ANY_SERVICE, VIOLATED_PAYS, NEXT_NEEDIEST, BOOST, LOCK_S };
+enum option { OVERLAP, MERGE_THIN, STALL_IS_VIOLATION, ANY_SERVICE, VIOLATED_PAYS, NEXT_NEEDIEST, BOOST, LOCK_S, STORAGE };
 static const struct policy_option options[] = {
 	[OVERLAP] = { "overlap", POLICY_NO_YES, .help =
 		"Whether the window that judges an action is also the one the next action rests on.\n"
@@ -33,6 +33,10 @@ static const struct policy_option options[] = {
 		"Whether the steps above nominal speed may be used." },
 	[LOCK_S] = { "lock_s", .standard = 30, .max = 3600, .help =
 		"Seconds for which a service gives nothing after a downsize was undone." },
+	[STORAGE] = { "storage", POLICY_NO_YES, .help =
+		"Whether\n.Ic memory_high\nand\n.Ic io_max\nof best-effort work are moved, by tenths of what is configured and down to one.\n"
+		"A service takes from them where compute did not help and less than 1 GB of memory is free,\n"
+		"and those with\n.Ql storage = disk\nat other times too." },
 };
 
 static const uint64_t infeasible_ns = 60000000000;
@@ -79,14 +83,15 @@ static int32_t find_neediest(const struct wheel *w, const struct policy_view *vi
 
 /* Decision 4: largest slack among those that are not locked and have something to give. */
 static int32_t find_donor(const struct wheel *w, uint64_t now_ns, const struct policy_view *view,
-			  struct policy_decision *d)
+			  const struct wheel_rules *rules, struct policy_decision *d)
 {
 	int32_t donor = POLICY_NOBODY;
 
 	for (uint32_t i = 0; i < view->nr_services; i++) {
 		const struct wheel_service *mine = &w->services[i];
 
-		if (!mine->judged || mine->slack_permille <= WHEEL_GIVES_ABOVE || !wheel_may_give(w, now_ns, view, i, d))
+		if (!mine->judged || mine->slack_permille <= WHEEL_GIVES_ABOVE || 
+		    !wheel_may_give(w, now_ns, view, rules, i, d))
 			continue;
 		if (donor == POLICY_NOBODY || mine->slack_permille > w->services[donor].slack_permille)
 			donor = (int32_t)i;
@@ -108,7 +113,7 @@ static void main_window(struct wheel *w, uint64_t now_ns, const struct policy_vi
 		return;
 	}
 	if (w->services[subject].slack_permille >= WHEEL_NEEDS_BELOW) {
-		subject = find_donor(w, now_ns, view, d);
+		subject = find_donor(w, now_ns, view, rules, d);
 		if (subject != POLICY_NOBODY)
 			wheel_act(w, now_ns, view, rules, (uint32_t)subject, POLICY_DOWN, rng, d);
 		return;
@@ -131,9 +136,9 @@ static bool hurts(const struct wheel *w, const struct policy_view *view)
 }
 
 static void watch_window(struct wheel *w, uint64_t now_ns, const struct policy_view *view,
-			 const struct wheel_rules *rules, struct policy_decision *d)
+			 const struct wheel_rules *rules, struct rng *rng, struct policy_decision *d)
 {
-	const struct wheel_service *mine = &w->services[w->watched];
+	struct wheel_service *mine = &w->services[w->watched];
 
 	d->reason = POLICY_REASON_WATCH;
 	d->subject = w->watched;
@@ -144,9 +149,11 @@ static void watch_window(struct wheel *w, uint64_t now_ns, const struct policy_v
 			return; /* the verdict waits (decision 13) */
 	} else if (mine->direction == POLICY_UP) {
 		if (mine->latency_ns > w->latency_before_ns)
-			wheel_advance(w, view);
+			wheel_advance(w, view, rules, rng);
+		else
+			mine->nr_fruitless = 0;
 	} else if (hurts(w, view) && wheel_may_undo(w, view, d)) {
-		wheel_undo(w, now_ns, view, view->options[LOCK_S] * UINT64_C(1000000000), d);
+		wheel_undo(w, now_ns, view, rules, view->options[LOCK_S] * UINT64_C(1000000000), rng, d);
 	}
 	w->watched = POLICY_NOBODY;
 }
@@ -165,6 +172,7 @@ static void paper_step(void *state, uint64_t now_ns, const struct policy_view *v
 	const struct wheel_rules rules = {
 		.feeds_be = true, .violated_pays = view->options[VIOLATED_PAYS], .boost = view->options[BOOST],
 		.merge_thin = view->options[MERGE_THIN], .stall_is_violation = view->options[STALL_IS_VIOLATION],
+		.storage = view->options[STORAGE],
 	};
 	struct paper *p = state;
 	bool infeasible, watched;
@@ -173,7 +181,7 @@ static void paper_step(void *state, uint64_t now_ns, const struct policy_view *v
 	infeasible = infeasible_event(p, now_ns, view);
 	watched = p->wheel.watched != POLICY_NOBODY;
 	if (watched)
-		watch_window(&p->wheel, now_ns, view, &rules, ret);
+		watch_window(&p->wheel, now_ns, view, &rules, rng, ret);
 	/* Never two moves in a step: after an undone one MAIN waits. */
 	if (!watched ||
 	    (view->options[OVERLAP] && p->wheel.watched == POLICY_NOBODY && ret->direction == POLICY_HOLD))

@@ -93,14 +93,14 @@ static int32_t find_neediest(const struct released *r, const struct policy_view 
 
 /* The largest slack of this window. */
 static int32_t find_donor(const struct released *r, uint64_t now_ns, const struct policy_view *view,
-			  struct policy_decision *d)
+			  const struct wheel_rules *rules, struct policy_decision *d)
 {
 	const struct wheel_service *services = r->wheel.services;
 	int32_t donor = POLICY_NOBODY;
 
 	for (uint32_t i = 0; i < view->nr_services; i++) {
 		if (!services[i].judged || services[i].slack_permille <= WHEEL_GIVES_ABOVE ||
-		    r->recent[i].slack_permille <= WHEEL_GIVES_ABOVE || !wheel_may_give(&r->wheel, now_ns, view, i, d))
+		    r->recent[i].slack_permille <= WHEEL_GIVES_ABOVE || !wheel_may_give(&r->wheel, now_ns, view, rules, i, d))
 			continue;
 		if (donor == POLICY_NOBODY || services[i].slack_permille > services[donor].slack_permille)
 			donor = (int32_t)i;
@@ -129,7 +129,7 @@ static void decide(struct released *r, uint64_t now_ns, const struct policy_view
 	}
 	if (subject == POLICY_NOBODY) {
 		direction = POLICY_DOWN;
-		subject = find_donor(r, now_ns, view, d);
+		subject = find_donor(r, now_ns, view, rules, d);
 		if (subject == POLICY_NOBODY)
 			return;
 	}
@@ -139,7 +139,7 @@ static void decide(struct released *r, uint64_t now_ns, const struct policy_view
 }
 
 static void judge_up(struct released *r, const struct policy_view *view, const struct wheel_rules *rules,
-		     const struct policy_decision *d)
+		     struct rng *rng, const struct policy_decision *d)
 {
 	struct wheel *w = &r->wheel;
 	const struct wheel_service *mine = &w->services[w->watched];
@@ -148,11 +148,12 @@ static void judge_up(struct released *r, const struct policy_view *view, const s
 	if (++r->nr_seen < NR_TRIAL)
 		return;
 	if (r->nr_hits < NR_PROOF || (mine->resource == POLICY_SPEED && wheel_is_at_top(w, view, rules, d)))
-		wheel_advance(w, view);
+		wheel_advance(w, view, rules, rng);
 	turn_to(r, DECIDE);
 }
 
-static void judge_down(struct released *r, uint64_t now_ns, const struct policy_view *view, struct policy_decision *d)
+static void judge_down(struct released *r, uint64_t now_ns, const struct policy_view *view,
+		       const struct wheel_rules *rules, struct rng *rng, struct policy_decision *d)
 {
 	bool failed;
 
@@ -168,7 +169,7 @@ static void judge_down(struct released *r, uint64_t now_ns, const struct policy_
 	if (failed && r->phase == JUDGE_UNDONE) {
 		turn_to(r, PAUSE);
 	} else if (failed && wheel_may_undo(&r->wheel, view, d)) {
-		wheel_undo(&r->wheel, now_ns, view, cool_down_ns, d);
+		wheel_undo(&r->wheel, now_ns, view, rules, cool_down_ns, rng, d);
 		turn_to(r, JUDGE_UNDONE);
 	} else {
 		turn_to(r, DECIDE);
@@ -187,7 +188,7 @@ static bool counts(const struct released *r, const struct policy_view *view)
 }
 
 static void watch(struct released *r, uint64_t now_ns, const struct policy_view *view, const struct wheel_rules *rules,
-		  struct policy_decision *d)
+		  struct rng *rng, struct policy_decision *d)
 {
 	d->reason = POLICY_REASON_WATCH;
 	d->subject = r->wheel.watched;
@@ -200,9 +201,9 @@ static void watch(struct released *r, uint64_t now_ns, const struct policy_view 
 		if (wheel_is_overdue(&r->wheel, now_ns, rules))
 			turn_to(r, DECIDE);
 	} else if (r->phase == JUDGE_UP) {
-		judge_up(r, view, rules, d);
+		judge_up(r, view, rules, rng, d);
 	} else {
-		judge_down(r, now_ns, view, d);
+		judge_down(r, now_ns, view, rules, rng, d);
 	}
 }
 
@@ -227,7 +228,7 @@ static void released_step(void *state, uint64_t now_ns, const struct policy_view
 	if (r->phase == DECIDE)
 		decide(r, now_ns, view, &rules, rng, ret);
 	else
-		watch(r, now_ns, view, &rules, ret);
+		watch(r, now_ns, view, &rules, rng, ret);
 	wheel_end(&r->wheel, ret);
 }
 

@@ -42,14 +42,14 @@ const char *policy_reason_name(enum policy_reason reason)
 
 const char *policy_refusal_name(enum policy_refusal refusal)
 {
-	static const char *const names[POLICY_NR_REFUSALS] = { "at-limit", "no-donor", "locked", "blind" };
+	static const char *const names[POLICY_NR_REFUSALS] = { "at-limit", "no-donor", "locked", "blind", "scarce" };
 
 	return names[refusal];
 }
 
 const char *policy_resource_name(enum policy_resource resource)
 {
-	static const char *const names[POLICY_NR_RESOURCES + 1] = { "core", "cache", "speed", "none" };
+	static const char *const names[POLICY_NR_RESOURCES + 1] = { "core", "cache", "speed", "memory", "disk", "none" };
 
 	return names[resource];
 }
@@ -95,6 +95,12 @@ static const char *check_service(const struct policy_view *view, const struct po
 	return NULL;
 }
 
+/* At least one unit of what there is. */
+static bool is_part(uint32_t units, uint32_t of)
+{
+	return of ? units >= 1 && units <= of : !units;
+}
+
 int policy_decision_check(const struct policy_view *view, const struct policy_decision *d, const char **ret_why)
 {
 	uint64_t cores = (uint64_t)d->be_cores + d->idle_cores, ways = (uint64_t)d->be_ways + d->idle_ways;
@@ -111,6 +117,8 @@ int policy_decision_check(const struct policy_view *view, const struct policy_de
 		why = "the cache ways do not add up to those of the machine";
 	if (!why && !view->has_be && (d->be_cores || d->be_ways))
 		why = "best-effort work owns something although there is none";
+	if (!why && (!is_part(d->be_memory, view->nr_memory) || !is_part(d->be_disk, view->nr_disk)))
+		why = "best-effort work has no unit of its memory or disk, or more than there are";
 	if (why && ret_why)
 		*ret_why = why;
 	return why ? -EINVAL : 0;

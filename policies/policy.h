@@ -11,6 +11,8 @@
  *   way    one L3 way; a machine without cache allocation has nr_ways == 0 and the state is skipped
  *   speed  one step of the machine's ladder: 100 MHz or the next listed P-state where there is cpufreq,
  *          10 % of each owned core's bandwidth where there is none.  Step 0 is the slowest.
+ *   memory, disk   a tenth of the limit that the configuration sets on best effort's.  What best effort has not is for
+ *          everybody else; at least one unit is best effort's.
  */
 #ifndef PARTIES_POLICY_H
 #define PARTIES_POLICY_H
@@ -23,7 +25,11 @@
 
 enum { POLICY_MAX_SERVICES = 64, POLICY_MAX_REJECTED = 8, POLICY_MAX_OPTIONS = 16, POLICY_NOBODY = -1, POLICY_BE = -2 };
 
-enum policy_resource { POLICY_CORE, POLICY_CACHE, POLICY_SPEED, POLICY_NR_RESOURCES };
+/* The first three make compute faster; the others are best effort's limits, which it has instead of everybody else. */
+enum policy_resource {
+	POLICY_CORE, POLICY_CACHE, POLICY_SPEED, POLICY_MEMORY, POLICY_DISK,
+	POLICY_NR_RESOURCES, POLICY_NR_COMPUTE = POLICY_MEMORY
+};
 
 enum policy_direction { POLICY_HOLD, POLICY_UP, POLICY_DOWN };
 
@@ -52,6 +58,7 @@ struct policy_service {
 	uint64_t cpu_ns;         /* CPU time the service used in the window */
 	uint64_t nr_listen_drops;
 	enum policy_signal signal;
+	bool on_disk;             /* it serves from a disk, not from memory alone */
 	struct policy_share have; /* applied now */
 	struct policy_share min;  /* floors, inclusive */
 	struct policy_share max;  /* ceilings, inclusive */
@@ -70,6 +77,9 @@ struct policy_view {
 	bool has_be;            /* there is best-effort work that could use a core */
 	uint32_t be_cores, be_ways;
 	uint32_t idle_cores, idle_ways;
+	uint32_t nr_memory, nr_disk; /* units of best effort's limits; 0: it has no such limit */
+	uint32_t be_memory, be_disk; /* of those, what it may use now */
+	uint64_t memory_slack_bytes; /* free memory of the machine; means something where one of those is above 0 */
 	bool last_failed; /* the previous decision was not applied; `have` is still the truth */
 	uint32_t options[POLICY_MAX_OPTIONS]; /* of the policy that is asked, in the order of its table */
 };
@@ -91,6 +101,7 @@ enum policy_refusal {
 	POLICY_REFUSED_NO_DONOR, /* no idle unit, no BE unit, no LC service above its floor */
 	POLICY_REFUSED_LOCKED,   /* service locked after a reverted downsize */
 	POLICY_REFUSED_BLIND,    /* no completion to judge by */
+	POLICY_REFUSED_SCARCE,   /* memory of a service that has nothing else, and little of it is free */
 	POLICY_NR_REFUSALS
 };
 
@@ -105,6 +116,7 @@ struct policy_decision {
 	struct policy_share shares[POLICY_MAX_SERVICES];
 	uint32_t be_cores, be_ways;
 	uint32_t idle_cores, idle_ways;
+	uint32_t be_memory, be_disk; /* 0 where the view has none */
 
 	enum policy_reason reason;
 	int32_t subject; /* service index or POLICY_NOBODY */

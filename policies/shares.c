@@ -11,6 +11,10 @@ uint32_t shares_total(const struct policy_view *view, enum policy_resource resou
 		return view->nr_cores;
 	case POLICY_CACHE:
 		return view->nr_ways;
+	case POLICY_MEMORY:
+		return view->nr_memory;
+	case POLICY_DISK:
+		return view->nr_disk;
 	default:
 		return view->nr_speeds > 1 ? view->nr_speeds : 0;
 	}
@@ -42,7 +46,16 @@ uint32_t *shares_idle(struct policy_decision *d, enum policy_resource resource)
 
 uint32_t *shares_be(struct policy_decision *d, enum policy_resource resource)
 {
-	return resource == POLICY_CORE ? &d->be_cores : &d->be_ways;
+	switch (resource) {
+	case POLICY_CORE:
+		return &d->be_cores;
+	case POLICY_MEMORY:
+		return &d->be_memory;
+	case POLICY_DISK:
+		return &d->be_disk;
+	default:
+		return &d->be_ways;
+	}
 }
 
 static uint32_t clamp(uint32_t value, uint32_t min, uint32_t max)
@@ -100,6 +113,8 @@ void shares_split(const struct policy_view *view, struct policy_decision *ret)
 	hold(ret);
 	split_resource(view, POLICY_CORE, ret);
 	split_resource(view, POLICY_CACHE, ret);
+	ret->be_memory = view->nr_memory;
+	ret->be_disk = view->nr_disk;
 	for (uint32_t i = 0; i < view->nr_services; i++)
 		ret->shares[i].speed = clamp_speed(view, &view->services[i], view->nominal_speed);
 }
@@ -152,6 +167,8 @@ void shares_keep(const struct policy_view *view, struct policy_decision *ret)
 	hold(ret);
 	keep_resource(view, POLICY_CORE, ret);
 	keep_resource(view, POLICY_CACHE, ret);
+	ret->be_memory = view->be_memory;
+	ret->be_disk = view->be_disk;
 	for (uint32_t i = 0; i < view->nr_services; i++)
 		ret->shares[i].speed = clamp_speed(view, &view->services[i], view->services[i].have.speed);
 }

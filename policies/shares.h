@@ -10,7 +10,7 @@
 /* Units of a resource the machine has (of speed: ladder steps); 0 when it lacks the resource. */
 uint32_t shares_total(const struct policy_view *view, enum policy_resource resource);
 
-/* One service's units, the idle pool's and BE's.  Speed has no pool. */
+/* One service's units, the idle pool's and BE's.  Speed has no pool; of memory and disk only BE has units. */
 uint32_t *shares_of(struct policy_share *share, enum policy_resource resource);
 uint32_t shares_count(const struct policy_share *share, enum policy_resource resource);
 uint32_t *shares_idle(struct policy_decision *d, enum policy_resource resource);
@@ -18,7 +18,7 @@ uint32_t *shares_be(struct policy_decision *d, enum policy_resource resource);
 
 /*
  * The start of PARTIES: cores and ways split evenly within the limits, remainders in configuration order, nominal
- * speed, nothing for BE (decisions 10 and 11).
+ * speed, nothing of these for BE (decisions 10 and 11), and all of its limits.
  */
 void shares_split(const struct policy_view *view, struct policy_decision *ret);
 

@@ -8,7 +8,7 @@
 
 enum { NOTHING_KNOWN_PERMILLE = 1000, ENOUGH_REQUESTS = 200 };
 
-static const uint64_t verdict_ns = 5000000000, merge_ns = 10000000000;
+static const uint64_t verdict_ns = 5000000000, merge_ns = 10000000000, scarce_bytes = UINT64_C(1) << 30;
 
 void wheel_reject(struct policy_decision *d, int32_t service, enum policy_resource resource, enum policy_refusal why)
 {
@@ -62,41 +62,113 @@ static void listen(struct wheel_service *mine, uint64_t now_ns, uint64_t window_
 	mine->slack_permille = policy_slack_permille(s->target_ns, mine->latency_ns);
 }
 
-/* Decision 7: only what the machine lacks is skipped here; limits are looked at when taking. */
+static bool is_storage(enum policy_resource resource)
+{
+	return resource >= POLICY_NR_COMPUTE;
+}
+
+/*
+ * Whether a service may try a resource at all, its limits aside.  Whoever serves from memory alone has no use for the disk;
+ * it gets memory only where that is scarce, and gives it only where it is not.
+ */
+static bool is_open(const struct policy_view *view, const struct wheel_rules *rules, uint32_t service,
+		    enum policy_direction direction, enum policy_resource resource)
+{
+	bool on_disk = view->services[service].on_disk, scarce = view->memory_slack_bytes < scarce_bytes;
+
+	if (!shares_total(view, resource) || (is_storage(resource) && !rules->storage))
+		return false;
+	if (resource == POLICY_MEMORY)
+		return on_disk || scarce == (direction == POLICY_UP);
+	return resource != POLICY_DISK || on_disk;
+}
+
+/*
+ * Decision 7: only what the machine lacks is skipped here; limits are looked at when taking.  Stays on its wheel: compute
+ * or storage.
+ */
 static enum policy_resource next_resource(const struct policy_view *view, enum policy_resource resource)
 {
 	do
-		resource = (resource + 1) % POLICY_NR_RESOURCES;
+		resource = resource == POLICY_NR_COMPUTE - 1	? POLICY_CORE :
+			   resource == POLICY_NR_RESOURCES - 1 ? POLICY_MEMORY :
+								 resource + 1;
 	while (!shares_total(view, resource));
 	return resource;
 }
 
+/* One of the first `nr` resources, of those that are open, all equally likely. */
+static enum policy_resource draw(const struct policy_view *view, const struct wheel_rules *rules, uint32_t service,
+				 enum policy_direction direction, enum policy_resource nr, struct rng *rng)
+{
+	enum policy_resource drawn = POLICY_CORE;
+	uint64_t skip;
+	uint32_t nr_open = 0;
+
+	for (enum policy_resource r = 0; r < nr; r++)
+		nr_open += is_open(view, rules, service, direction, r);
+	skip = rng_below(rng, nr_open);
+	while (!is_open(view, rules, service, direction, drawn) || skip--)
+		drawn++;
+	return drawn;
+}
+
 /* Decision 6: one draw per entry into a direction. */
-static void enter(const struct policy_view *view, struct wheel_service *mine, enum policy_direction direction,
-		  struct rng *rng)
+static void enter(const struct policy_view *view, const struct wheel_rules *rules, struct wheel_service *mine,
+		  uint32_t service, enum policy_direction direction, struct rng *rng)
+{
+	if (mine->direction == direction)
+		return;
+	mine->direction = direction;
+	mine->nr_fruitless = 0;
+	mine->resource = draw(view, rules, service, direction, POLICY_NR_RESOURCES, rng);
+}
+
+static uint32_t nr_compute(const struct policy_view *view)
 {
 	uint32_t nr = 0;
 
-	if (mine->direction == direction)
-		return;
-	for (enum policy_resource r = 0; r < POLICY_NR_RESOURCES; r++)
+	for (enum policy_resource r = 0; r < POLICY_NR_COMPUTE; r++)
 		nr += shares_total(view, r) > 0;
-	mine->direction = direction;
-	mine->resource = POLICY_CORE;
-	for (uint64_t skip = rng_below(rng, nr); skip; skip--)
-		mine->resource = next_resource(view, mine->resource);
+	return nr;
 }
 
-void wheel_advance(struct wheel *w, const struct policy_view *view)
+/* The first resource of the storage wheel that is open where a turn of compute was in vain; POLICY_NR_RESOURCES: none. */
+static enum policy_resource find_storage(const struct policy_view *view, const struct wheel_rules *rules, uint32_t service,
+					 enum policy_direction direction)
 {
-	struct wheel_service *mine = &w->services[w->watched];
+	enum policy_resource resource = POLICY_MEMORY;
 
-	mine->resource = next_resource(view, mine->resource);
+	if (direction == POLICY_UP && view->memory_slack_bytes >= scarce_bytes)
+		return POLICY_NR_RESOURCES;
+	while (resource < POLICY_NR_RESOURCES && !is_open(view, rules, service, direction, resource))
+		resource++;
+	return resource;
 }
 
+void wheel_advance(struct wheel *w, const struct policy_view *view, const struct wheel_rules *rules, struct rng *rng)
+{
+	uint32_t service = (uint32_t)w->watched;
+	struct wheel_service *mine = &w->services[service];
+	enum policy_resource storage = find_storage(view, rules, service, mine->direction);
+
+	if (is_storage(mine->resource)) {
+		mine->resource = draw(view, rules, service, mine->direction, POLICY_NR_COMPUTE, rng);
+		mine->nr_fruitless = 0;
+	} else if (mine->direction == POLICY_UP && ++mine->nr_fruitless >= nr_compute(view) &&
+		   storage < POLICY_NR_RESOURCES) {
+		mine->resource = storage;
+	} else {
+		mine->resource = next_resource(view, mine->resource);
+	}
+}
+
+/* Of storage a service has what best effort has not. */
 static bool above_floor(const struct policy_view *view, const struct policy_decision *d, uint32_t i,
 			enum policy_resource resource)
 {
+	if (is_storage(resource))
+		return (resource == POLICY_MEMORY ? d->be_memory : d->be_disk) < shares_total(view, resource);
 	return shares_total(view, resource) &&
 	       shares_count(&d->shares[i], resource) > shares_count(&view->services[i].min, resource);
 }
@@ -141,11 +213,22 @@ static void pay(struct wheel *w, const struct policy_view *view, enum policy_res
 		victim->resource = next_resource(view, resource);
 }
 
+static bool take_from_be(uint32_t subject, enum policy_resource resource, struct policy_decision *d)
+{
+	if (*shares_be(d, resource) <= 1) {
+		wheel_reject(d, (int32_t)subject, resource, POLICY_REFUSED_NO_DONOR);
+		return false;
+	}
+	--*shares_be(d, resource);
+	d->victim = POLICY_BE;
+	return true;
+}
+
 /* Moves one unit to the subject, if somebody has it.  Speed takes from nobody. */
 static bool take_unit(struct wheel *w, const struct policy_view *view, const struct wheel_rules *rules,
 		      uint32_t subject, enum policy_resource resource, struct policy_decision *d)
 {
-	if (!below_ceiling(view, d, subject, resource, rules->boost)) {
+	if (!is_storage(resource) && !below_ceiling(view, d, subject, resource, rules->boost)) {
 		wheel_reject(d, (int32_t)subject, resource, POLICY_REFUSED_AT_LIMIT);
 		return false;
 	}
@@ -153,6 +236,8 @@ static bool take_unit(struct wheel *w, const struct policy_view *view, const str
 		d->shares[subject].speed++;
 		return true;
 	}
+	if (is_storage(resource))
+		return take_from_be(subject, resource, d);
 	if (*shares_idle(d, resource)) {
 		--*shares_idle(d, resource);
 	} else if (*shares_be(d, resource)) {
@@ -182,6 +267,11 @@ static bool give_unit(const struct policy_view *view, const struct wheel_rules *
 		wheel_reject(d, (int32_t)subject, resource, POLICY_REFUSED_AT_LIMIT);
 		return false;
 	}
+	if (is_storage(resource)) {
+		++*shares_be(d, resource);
+		d->victim = POLICY_BE;
+		return true;
+	}
 	--*shares_of(&d->shares[subject], resource);
 	if (resource == POLICY_SPEED)
 		return true;
@@ -190,42 +280,69 @@ static bool give_unit(const struct policy_view *view, const struct wheel_rules *
 	return true;
 }
 
-bool wheel_may_give(const struct wheel *w, uint64_t now_ns, const struct policy_view *view, uint32_t service,
-		    struct policy_decision *d)
+bool wheel_may_give(const struct wheel *w, uint64_t now_ns, const struct policy_view *view,
+		    const struct wheel_rules *rules, uint32_t service, struct policy_decision *d)
 {
 	if (now_ns < w->services[service].locked_until_ns) {
 		wheel_reject(d, (int32_t)service, POLICY_NR_RESOURCES, POLICY_REFUSED_LOCKED);
 		return false;
 	}
 	for (enum policy_resource r = 0; r < POLICY_NR_RESOURCES; r++)
-		if (above_floor(view, d, service, r))
+		if (is_open(view, rules, service, POLICY_DOWN, r) && above_floor(view, d, service, r))
 			return true;
 	wheel_reject(d, (int32_t)service, POLICY_NR_RESOURCES, POLICY_REFUSED_AT_LIMIT);
 	return false;
+}
+
+/* Round the wheel of the remembered resource, then the other wheel: storage only where a fruitless turn leads there. */
+static uint32_t list_tries(const struct policy_view *view, const struct wheel_rules *rules, uint32_t subject,
+			   enum policy_direction direction, enum policy_resource first,
+			   enum policy_resource ret[POLICY_NR_RESOURCES])
+{
+	enum policy_resource other = is_storage(first) ? POLICY_CORE : find_storage(view, rules, subject, direction);
+	enum policy_resource end = is_storage(first) ? POLICY_NR_COMPUTE : POLICY_NR_RESOURCES, resource = first;
+	uint32_t nr = 0;
+
+	do {
+		ret[nr++] = resource;
+		resource = next_resource(view, resource);
+	} while (resource != first);
+	for (; other < end; other++)
+		if (is_open(view, rules, subject, direction, other))
+			ret[nr++] = other;
+	return nr;
+}
+
+static bool move_unit(struct wheel *w, const struct policy_view *view, const struct wheel_rules *rules, uint32_t subject,
+		      enum policy_direction direction, enum policy_resource resource, struct policy_decision *d)
+{
+	if (!is_open(view, rules, subject, direction, resource)) {
+		if (resource == POLICY_MEMORY)
+			wheel_reject(d, (int32_t)subject, resource, POLICY_REFUSED_SCARCE);
+		return false;
+	}
+	return direction == POLICY_UP ? take_unit(w, view, rules, subject, resource, d) :
+					give_unit(view, rules, subject, resource, d);
 }
 
 void wheel_act(struct wheel *w, uint64_t now_ns, const struct policy_view *view, const struct wheel_rules *rules,
 	       uint32_t subject, enum policy_direction direction, struct rng *rng, struct policy_decision *d)
 {
 	struct wheel_service *mine = &w->services[subject];
-	enum policy_resource resource;
-	bool moved;
+	enum policy_resource tries[POLICY_NR_RESOURCES];
+	uint32_t nr, i = 0;
 
-	enter(view, mine, direction, rng);
-	resource = mine->resource;
+	enter(view, rules, mine, subject, direction, rng);
 	d->subject = (int32_t)subject;
-	do {
-		moved = direction == POLICY_UP ? take_unit(w, view, rules, subject, resource, d) :
-						 give_unit(view, rules, subject, resource, d);
-		d->resource = resource;
-		resource = next_resource(view, resource);
-	} while (!moved && resource != mine->resource);
-	if (!moved) {
+	nr = list_tries(view, rules, subject, direction, mine->resource, tries);
+	while (i < nr && !move_unit(w, view, rules, subject, direction, tries[i], d))
+		i++;
+	if (i == nr) {
 		d->reason = POLICY_REASON_EXHAUSTED;
 		d->resource = mine->resource;
 		return;
 	}
-	mine->resource = d->resource;
+	mine->resource = d->resource = tries[i];
 	d->reason = direction == POLICY_UP ? POLICY_REASON_UPSIZE : POLICY_REASON_DOWNSIZE;
 	d->direction = direction;
 	w->watched = d->subject;
@@ -242,24 +359,29 @@ bool wheel_is_at_top(const struct wheel *w, const struct policy_view *view, cons
 
 bool wheel_may_undo(const struct wheel *w, const struct policy_view *view, const struct policy_decision *d)
 {
-	return below_ceiling(view, d, (uint32_t)w->watched, w->services[w->watched].resource, true);
+	enum policy_resource resource = w->services[w->watched].resource;
+
+	if (is_storage(resource))
+		return (resource == POLICY_MEMORY ? d->be_memory : d->be_disk) > 1;
+	return below_ceiling(view, d, (uint32_t)w->watched, resource, true);
 }
 
-void wheel_undo(struct wheel *w, uint64_t now_ns, const struct policy_view *view, uint64_t lock_ns,
-		struct policy_decision *d)
+void wheel_undo(struct wheel *w, uint64_t now_ns, const struct policy_view *view, const struct wheel_rules *rules,
+		uint64_t lock_ns, struct rng *rng, struct policy_decision *d)
 {
 	struct wheel_service *mine = &w->services[w->watched];
 
 	d->subject = w->watched;
 	d->resource = mine->resource;
-	++*shares_of(&d->shares[w->watched], d->resource);
+	if (!is_storage(d->resource))
+		++*shares_of(&d->shares[w->watched], d->resource);
 	if (d->resource != POLICY_SPEED) {
 		--*pool(d, w->receiver, d->resource);
 		d->victim = w->receiver;
 	}
 	d->reason = POLICY_REASON_REVERT;
 	d->direction = POLICY_UP;
-	wheel_advance(w, view);
+	wheel_advance(w, view, rules, rng);
 	w->acted_ns = now_ns;
 	mine->locked_until_ns = now_ns + lock_ns;
 }
@@ -277,7 +399,7 @@ static bool same_allocation(const struct policy_view *view, const struct policy_
 		    a->shares[i].speed != b->shares[i].speed)
 			return false;
 	return a->be_cores == b->be_cores && a->be_ways == b->be_ways && a->idle_cores == b->idle_cores &&
-	       a->idle_ways == b->idle_ways;
+	       a->idle_ways == b->idle_ways && a->be_memory == b->be_memory && a->be_disk == b->be_disk;
 }
 
 void wheel_init(struct wheel *w, uint64_t now_ns, const struct policy_view *view, struct policy_decision *ret)

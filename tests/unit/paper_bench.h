@@ -46,6 +46,8 @@ static inline void bench_apply(struct bench *b)
 	b->view.be_ways = b->d.be_ways;
 	b->view.idle_cores = b->d.idle_cores;
 	b->view.idle_ways = b->d.idle_ways;
+	b->view.be_memory = b->d.be_memory;
+	b->view.be_disk = b->d.be_disk;
 }
 
 static inline void bench_check(const struct bench *b)

@@ -84,9 +84,9 @@ static void printing_and_loading_again_changes_nothing(void **state)
 	char *text, *again;
 
 	(void)state;
-	accepts("[batch z]\nmatch = exe:be-job\nmemory_high = 3M\nio_max = 8:0 wbps=max\nmemory_bandwidth = 9GB/s\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = "
-		"2..2\nlifecycle = connection\n"
-		"[controller]\ninterval = 1.25s\nspeed = none\ncache = auto\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = "
+	accepts("[batch z]\nmatch = exe:be-job\nmemory_high = 3M\nio_max = 8:0 wbps=max\nmemory_bandwidth = 9GB/s\negress = auto\n[service a]\nmatch = unit:a@1\ntarget = p99.5 < 1234.567us\ncores = "
+		"2..2\nlifecycle = connection\nstorage = disk\n"
+		"[controller]\ninterval = 1.25s\nspeed = none\ncache = auto\nlink = eth0 25Gbit\n[service b]\nmatch = pid:9\ntarget = p95 < 60s\ncores = "
 		"4..\n");
 	first = config;
 	text = printed(&first);
@@ -113,10 +113,10 @@ static void the_printed_form_is_the_files_own(void **state)
 	accepts("[controller]\npolicy = static\n" SERVICE);
 	text = printed(&config);
 	assert_string_equal(text, "[controller]\npolicy          = static\ninterval        = 500ms\n"
-				  "feedback        = bpf\nspeed           = auto\ncache           = no\nculprits        = auto\nreserved        = 0\n"
+				  "feedback        = bpf\nspeed           = auto\ncache           = no\nculprits        = auto\nlink            =\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
 				  "target          = p99 < 25ms\nclient          =\nlifecycle       = exchange\n"
-				  "cores           = 1..\n");
+				  "storage         = memory\ncores           = 1..\n");
 	free(text);
 }
 
@@ -164,18 +164,32 @@ static void nothing_may_stand_twice(void **state)
 	refuses("[policy]\n" SERVICE "[policy]\n", "t.conf:5: [policy]: appears twice, first on line 1");
 }
 
+static void a_limit_that_follows_the_link_needs_to_know_it(void **state)
+{
+	(void)state;
+	refuses(SERVICE "[batch b]\nmatch = pid:2\negress = auto\n", "t.conf:4: egress: auto in [batch b] needs to know the link: "
+		"write link = eth0, or as your network interface is called, in [controller]");
+	accepts(SERVICE "[batch b]\nmatch = pid:2\negress = auto\n[batch c]\nmatch = pid:3\negress = 300Mbit\nmemory_high = 1G\n"
+		"[controller]\nlink = eth0 10Gbit\n");
+	assert_true(config.batches[0].limits.egress_auto);
+	assert_int_equal(config.batches[1].limits.egress_bps, 300000000);
+	assert_int_equal(config.link.bps, 10000000000);
+	assert_int_equal(config_be_units(&config).memory, LIMITS_UNITS);
+	assert_int_equal(config_be_units(&config).disk, 0);
+}
+
 static void keys_must_be_known_where_they_stand(void **state)
 {
 	(void)state;
 	refuses("seed = 1\n" SERVICE, "t.conf:1: seed: stands before any section: write [service NAME], [batch NAME] or [controller] above it");
 	refuses(SERVICE "tagret = p99 < 1ms\n", "t.conf:4: tagret: unknown key in [service a], did you mean 'target'?");
 	refuses("[batch b]\npolicy = static\n", "t.conf:2: policy: unknown key in [batch b]; known: match, memory_high, "
-		"io_max, memory_bandwidth");
+		"io_max, memory_bandwidth, egress");
 	refuses("[batch b]\nMatch = pid:1\n", "t.conf:2: Match: unknown key in [batch b], did you mean 'match'?");
 	refuses("[service b]\nxyzzy = 1\n",
-		"t.conf:2: xyzzy: unknown key in [service b]; known: match, target, client, lifecycle, cores");
+		"t.conf:2: xyzzy: unknown key in [service b]; known: match, target, client, lifecycle, storage, cores");
 	refuses(SERVICE "cores\n", "t.conf:4: [service a]: neither 'key = value' nor '[section]'");
-	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, client, lifecycle, cores");
+	refuses(SERVICE "= 4\n", "t.conf:4: : unknown key in [service a]; known: match, target, client, lifecycle, storage, cores");
 }
 
 static void required_keys_are_missed_at_their_section(void **state)
@@ -356,6 +370,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sections_must_be_known_and_named),
 		cmocka_unit_test(names_are_fit_for_a_directory),
 		cmocka_unit_test(nothing_may_stand_twice),
+		cmocka_unit_test(a_limit_that_follows_the_link_needs_to_know_it),
 		cmocka_unit_test(keys_must_be_known_where_they_stand),
 		cmocka_unit_test(required_keys_are_missed_at_their_section),
 		cmocka_unit_test(feedback_from_clients_needs_a_place_where_they_report),

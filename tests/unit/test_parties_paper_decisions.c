@@ -155,7 +155,7 @@ static void decision_05_when_nothing_can_be_given_nobody_is_downsized(void **sta
 
 static void decision_06_one_uniform_draw_per_entry_into_a_direction(void **state)
 {
-	int drawn[POLICY_NR_RESOURCES] = { 0 };
+	int drawn[POLICY_NR_COMPUTE] = { 0 };
 	struct rng before;
 
 	(void)state;
@@ -174,7 +174,7 @@ static void decision_06_one_uniform_draw_per_entry_into_a_direction(void **state
 		assert_memory_not_equal(&before, &b.rng, sizeof(before));
 		bench_end(&b);
 	}
-	for (int r = 0; r < POLICY_NR_RESOURCES; r++)
+	for (int r = 0; r < POLICY_NR_COMPUTE; r++)
 		assert_in_range(drawn[r], 900, 1100);
 }
 
