@@ -19,7 +19,6 @@
 
 #include "bpf/egress.h"
 #include "egress.skel.h"
-#include "inject.h"
 #include "network.h"
 #include "programs.h"
 
@@ -143,12 +142,10 @@ static void detach(struct egress_group *g)
 static int attach(struct egress_group *g)
 {
 	libbpf_print_fn_t print_before = programs_keep_warnings();
-	int err = inject_fault(INJECT_OPEN, g->dir);
+	int fd = open(g->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
 	struct stat st;
-	int fd = err ? -1 : open(g->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (!err && (fd < 0 || fstat(fd, &st)))
-		err = -errno;
+	err = fd < 0 || fstat(fd, &st) ? -errno : 0;
 	if (!err) {
 		g->link = bpf_program__attach_cgroup(g->bucket->skel->progs.egress, fd);
 		err = g->link ? 0 : -errno;
