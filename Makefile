@@ -65,8 +65,6 @@ injected := open openat read pread write pwrite ftruncate fsync fdatasync fopen 
 inject    = $(if $(filter-out controller/inject_calls.c,$(filter controller/%,$(1))),$(OBJCOPY) \
 	$(foreach f,$(injected),--redefine-sym $f=inject_$f) $(2),:)
 
-$(call obj,controller/*.c) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(wildcard controller/*.c)): controller/inject_calls.h
-
 # Programs of experiments/: every folder with a main.c; what each links beside its own objects.
 programs := $(patsubst experiments/%/main.c,%,$(wildcard experiments/*/main.c))
 libs_hotel-search := -lgrpc -lgpr -lm -lpthread
@@ -161,6 +159,7 @@ $(BUILD)/web_page.inc: controller/web_page.html
 	@mkdir -p $(@D)
 	$(Q)sed 's/\\/&&/g; s/"/\\"/g; s/.*/"&\\n"/' $< > $@
 $(BUILD)/controller/live.o $(BUILD)/fuzz/controller/live.o: $(BUILD)/web_page.inc
+$(call obj,controller/*.c) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(wildcard controller/*.c)): controller/inject_calls.h
 
 $(BUILD)/libebee.a: $(ebee_o)
 	$(call say,AR,$(@F))
