@@ -243,7 +243,7 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size)
 {
 	struct machine *m = machine_new(opts);
-	char ignored[ERROR_SIZE];
+	char left[ERROR_SIZE];
 	int err = m ? 0 : -ENOMEM;
 
 	snprintf(error, error_size, "%s", err ? strerror(-err) : "");
@@ -259,8 +259,9 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 	if (m) {
 		/* Files first: want of descriptors may be why we fail, and putting back needs some. */
 		close_files(m);
-		if (m->lock.fd >= 0)
-			restore_journal(m->root, m->state_dir, ignored, sizeof(ignored));
+		if (m->lock.fd >= 0 && restore_journal(m->root, m->state_dir, left, sizeof(left)) < 0)
+			snprintf(error + strlen(error), error_size - strlen(error), "; not everything could be put back: %s; see "
+				 "`parties restore`", left);
 		lock_release(&m->lock);
 		free(m);
 	}

@@ -34,7 +34,7 @@ void match_explain(const struct match *match, int error, char *buf, size_t size)
 /*
  * Resolves every service and batch of `config` and checks what a file alone cannot show: nothing matches, two claim one
  * process, our own process claimed, floors that do not fit `nr_cores`.  0, or -EINVAL with
- * "file:line: key: reason; remedy" in `error`, -EPERM when it is rights that are missing.
+ * "file:line: key: reason; remedy" in `error`, -EPERM when rights are missing or /proc cannot be read.
  */
 int match_check(const char *root, const struct config *config, uint32_t nr_cores, char *error, size_t error_size);
 

@@ -125,7 +125,7 @@ static int error_resolve(struct check *c, const struct group *g, int error)
 
 	match_explain(g->match, error, reason, sizeof(reason));
 	fail(c, g->line, "match", "%s", reason);
-	return error == -EACCES ? -EPERM : -EINVAL;
+	return error == -ENOENT || error == -E2BIG || error == -ENOSYS ? -EINVAL : -EPERM;
 }
 
 /* A number that is no process we could steer may still be something. */
@@ -251,7 +251,7 @@ int match_check(const char *root, const struct config *config, uint32_t nr_cores
 	rc = match_scan_open(&c.scan, root);
 	if (rc) {
 		snprintf(error, error_size, "%s/proc: cannot be read: %s; is it mounted?", root, strerror(-rc));
-		return -EINVAL;
+		return -EPERM;
 	}
 	match_scan_want(&c.scan, config);
 	for (uint32_t i = 0; !rc && i < config->nr_services + config->nr_batches; i++)

@@ -215,6 +215,8 @@ static int load(struct restore *r, const char *path)
 	for (int nr = 1; !err && getline(&line, &size, file) > 0; nr++)
 		if (strchr(line, '\n'))
 			err = add_line(r, line, path, nr);
+	if (!err && ferror(file)) /* what was not read is not put back, and must not be forgotten */
+		err = -EIO;
 	free(line);
 	fclose(file);
 	return err;

@@ -6,13 +6,13 @@ scratch
 
 truth-server --port 21240 --spin >/dev/null &
 server=$!
-be-job --threads 4 --out "$scratch/work" >/dev/null &
+be-job --threads 1 --out "$scratch/work" >/dev/null &
 job=$!
 own $server $job
 wait_for_port 21240
 cat >"$scratch/conf" <<END
 [controller]
-interval = 300ms
+interval = 200ms
 seed = 7
 [service truth]
 match = port:21240
@@ -20,10 +20,11 @@ target = p99 < 60ms
 [batch work]
 match = pid:$job
 END
-parties-load --protocol truth --to 127.0.0.1:21240 --connections 8 --for 40s --rate 20 --service-us 1000..3000 >/dev/null 2>&1 &
+parties-load --protocol truth --to 127.0.0.1:21240 --connections 8 --for 1h --rate 20 --service-us 1000..3000 \
+	--report "$scratch/reports" >/dev/null 2>&1 &
 own $!
 
-parties run -c "$scratch/conf" --quiet --record "$scratch/record" --for 26s >"$scratch/log" 2>&1 &
+parties run -c "$scratch/conf" --quiet --record "$scratch/record" >"$scratch/log" 2>&1 &
 run=$!
 own $run
 
@@ -40,14 +41,14 @@ switch() {
 	sleep 1
 }
 
-# The controller is stopped for each look, so that the record cannot run ahead of it.
+# The controller is stopped for each look, so that the record cannot run ahead of it; it ends after the last, which puts
+# everything back.
 looks=0
-while kill -0 $run 2>/dev/null && [ $looks -lt 20 ]; do
+while kill -0 $run 2>/dev/null && [ $looks -lt 16 ]; do
 	kill -STOP $run
 	cpus=$(cat /sys/fs/cgroup/parties/truth/cpuset.cpus.effective 2>/dev/null)
 	first=${cpus%%[-,]*}
 	lines=$(grep -c . "$scratch/record")
-	[ "$lines" -lt 75 ] || { kill -CONT $run && break; } # before the run comes to its end, and puts everything back
 	[ "$lines" -lt 2 ] || [ -z "$cpus" ] || echo "$lines $cpus" \
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_setspeed")" \
 		"$(cat "/sys/devices/system/cpu/cpu$first/cpufreq/scaling_cur_freq")"
@@ -55,15 +56,16 @@ while kill -0 $run 2>/dev/null && [ $looks -lt 20 ]; do
 	looks=$((looks + 1))
 	# The service's last core goes away, and comes back; the first CPU of all cannot.
 	case $looks in
-	6)
+	5)
 		gone=$(cat "/sys/devices/system/cpu/cpu${cpus##*[-,]}/topology/thread_siblings_list")
 		case $gone in 0*) gone=$(cat /sys/devices/system/cpu/cpu15/topology/thread_siblings_list) ;; esac
 		switch 0 "$gone"
 		;;
-	13) switch 1 "$gone" ;;
+	10) switch 1 "$gone" ;;
 	esac
 	sleep 0.4
 done >"$scratch/seen"
+kill -TERM $run
 wait $run
 tap_is $? 0 'the run ends well'
 disown_pid $run
@@ -90,7 +92,9 @@ tap_ok $? "the machine was looked at $looks times and had $kinds different alloc
 tap_is "$(ls -d /sys/fs/cgroup/parties /run/parties 2>/dev/null)" '' 'nothing of the run is left'
 tap_is "$(cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort -u)" schedutil 'every governor is back'
 
-# A run that ends while a core is offline: its CPUs' speed waits for them.
+# A run that ends while a core is offline: its CPUs' speed waits for them.  It goes by what the client sees, without loading
+# any program.
+sed -i "s|^seed.*|&\nfeedback = client|; s|^target.*|&\nclient = $scratch/reports|" "$scratch/conf"
 parties run -c "$scratch/conf" --quiet --for 3s >"$scratch/log" 2>&1 &
 run=$!
 own $run
