@@ -5,7 +5,7 @@
  * or a journal from which `restore` makes it so.  Run under the sanitizers, too.
  * wrap: loop_run loop_now_ns pwrite
  *
- *   test_random_faults                40 runs; 600 when all tests are wanted
+ *   test_random_faults                40 runs; 200 when all tests are wanted
  *   test_random_faults NUMBER SEED
  */
 #include <stdarg.h>
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 
 	seed = (uint64_t)time(NULL);
 	if (getenv("TEST_ALL") && *getenv("TEST_ALL"))
-		nr_runs = 600;
+		nr_runs = 200;
 	if (argc == 3) {
 		nr_runs = strtoull(argv[1], NULL, 10);
 		seed = strtoull(argv[2], NULL, 10);
