@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# shares: yes
+# parties on a tree whose best effort has limits of memory, disk and egress: they are moved by tenths and by what the link
+# sends, recorded, decided again from the record, and put back; without what they need it is said what to do.
+set -uo pipefail
+. tests/lib.sh
+
+parties=$BUILD/parties
+scratch
+tree=$scratch/tree
+cgroup=$tree/sys/fs/cgroup
+tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
+
+# ready: controllers, a work group without limits, little memory and a link of 10 Gbit/s that sends nothing.
+ready() {
+	local group
+	for group in . search mail work; do
+		echo 'cpuset cpu io memory pids' >"$cgroup/$group/cgroup.controllers"
+		echo 'cpuset cpu io memory pids' >"$cgroup/$group/cgroup.subtree_control"
+	done
+	echo max >"$cgroup/work/memory.high"
+	echo '259:0 rbps=max wbps=max riops=max wiops=max' >"$cgroup/work/io.max"
+	echo 'MemAvailable: 500000 kB' >"$tree/proc/meminfo"
+	mkdir -p "$tree/sys/class/net/eth0/statistics"
+	echo 10000 >"$tree/sys/class/net/eth0/speed"
+	echo 1000 >"$tree/sys/class/net/eth0/statistics/tx_bytes"
+}
+
+# What kernel files would say that a run writes: their first lines.
+picture() {
+	awk 'FNR == 1 { print FILENAME ": " $0 }' "$cgroup"/work/{memory.high,io.max,cpuset.cpus} "$cgroup"/*/cgroup.subtree_control
+}
+
+# steer POLICY STORAGE [RULE...]: with $batch as best effort's keys and $link as the controller's.
+steer() {
+	cat >"$scratch/conf" <<END
+[controller]
+policy = $1
+interval = 10ms
+$link
+$2
+[service search]
+match = cgroup:/search
+target = p99 < 25ms
+storage = disk
+[service mail]
+match = cgroup:/mail
+target = p99 < 60ms
+[batch work]
+match = cgroup:/work
+$batch
+END
+	shift 2
+	printf '%s\n' "$@" >"$scratch/rules"
+	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for $span \
+		--record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
+}
+
+# values KEY: all that a record says of best effort's KEY, one a line, without repetitions.
+values() {
+	grep -o "\"be\":{[^}]*}" "$scratch/record" | grep -o "\"$1\":[0-9.]*" | cut -d: -f2 | uniq
+}
+
+storage=$'[policy]\nstorage = yes'
+limits=$'memory_high = 1G\nio_max = 259:0 rbps=100M'
+span=400ms link= batch=$limits
+ready
+picture >"$scratch/before"
+
+steer parties-paper ''
+tap_is "$? $(values memory) $(values disk)" '0 10 10' 'without the option limits stay as they are configured'
+steer parties-paper "$storage"
+status=$?
+tap_ok $((status || $(values memory | sort -un | wc -l) < 2)) 'with it memory of best effort is moved'
+tap_note "$status $(values memory | tr '\n' ' ') $(cat "$scratch/err")"
+tap_is "$(values memory | awk '$1 < 1 || $1 > 10 || (NR > 1 && ($1 - last) ^ 2 != 1) { print } { last = $1 }')" '' \
+	'by one tenth at a time, and never to nothing'
+tap_is "$(grep -c '"memory_slack":512000000' "$scratch/record")" "$(grep -c '"now_ns"' "$scratch/record")" \
+	'how much memory is free is recorded'
+tap_try 'the record is decided again as it was' "$parties" replay "$scratch/record"
+picture | diff "$scratch/before" - >"$scratch/diff"
+tap_ok $? 'limits are put back'
+tap_note "$(cat "$scratch/diff")"
+span=100ms
+for policy in parties-released adaptive heracles static; do
+	steer $policy ''
+	tap_is "$? $(values memory) $(values disk)" '0 10 10' "$policy leaves limits alone"
+done
+span=400ms
+steer parties-paper "$storage" '*/work/memory.high write EINVAL 1 5'
+tap_is "$? $(grep -c 'event=apply-failed.*memory.high' "$scratch/err") $(grep -c 'event=apply-back' "$scratch/err")" '0 1 1' \
+	'a limit that is refused for a while is told once, and planned again'
+tap_note "$(cat "$scratch/err")"
+
+span=1800ms link='link = eth0' batch='egress = auto'
+steer parties-paper ''
+tap_is "$? $(values egress_limit_mbit | head -n 3 | tr '\n' ' ')" '0 500.0 1000.0 1500.0 ' \
+	'a limit on egress starts with one step and grows on a link that is idle'
+tap_note "$(cat "$scratch/err")"
+while sleep 0.02; do # 9.6 Gbit/s; numbers of one length, each in one write over the last
+	printf '%020d\n' $(($(date +%s%N) / 10 * 12 % 1000000000000000)) 1<>"$tree/sys/class/net/eth0/statistics/tx_bytes"
+done &
+sender=$!
+own $sender
+steer parties-paper ''
+status=$?
+kill $sender
+disown_pid $sender
+tap_is "$status $(values egress_limit_mbit | tr '\n' ' ')" '0 500.0 ' 'on a link that is busy it stays at the step it may keep'
+tap_note "$(values link_mbit | tr '\n' ' ') $(cat "$scratch/err")"
+
+refused() {
+	local what=$1 name=$2
+	steer parties-paper ''
+	tap_is "$? $(grep -c "$what" "$scratch/err")" '3 1' "$name"
+	tap_note "$(cat "$scratch/err")"
+}
+ready
+link='link = eth9'
+refused 'no such interface; `ip -br link`' 'a link that is not there is an error'
+link='link = eth0'
+echo -1 >"$tree/sys/class/net/eth0/speed"
+refused 'write for example link = eth0 10Gbit' 'one whose speed is not known is an error that says what to write'
+span=100ms link='link = eth0 1Gbit'
+steer parties-paper ''
+tap_is "$? $(values egress_limit_mbit)" '0 50.0' 'a speed that is given counts, and steps shrink with a slow link'
+batch=$limits
+echo 'cpuset cpu pids' >"$cgroup/cgroup.controllers"
+refused 'need version 2 of the controllers' 'limits without their controllers are an error'
+tap_done
