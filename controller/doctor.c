@@ -205,6 +205,8 @@ static const struct {
 	{ "clock", doctor_judge_clock },
 	{ "cache", doctor_judge_cache },
 	{ "memory-bus", doctor_judge_bus },
+	{ "limits", doctor_judge_limits },
+	{ "egress", doctor_judge_egress },
 	{ "energy", doctor_judge_energy },
 	{ "interrupts", doctor_judge_interrupts },
 	{ "managers", judge_managers },

@@ -14,7 +14,7 @@
 #include "managers.h"
 #include "topology.h"
 
-enum { DOCTOR_TEXT_SIZE = 512, DOCTOR_MAX_KNOBS = 20 };
+enum { DOCTOR_TEXT_SIZE = 512, DOCTOR_MAX_KNOBS = 22 };
 
 enum doctor_absence {
 	DOCTOR_NOT_MOUNTED,
@@ -62,6 +62,13 @@ struct doctor_cache {
 	char why[DOCTOR_TEXT_SIZE]; /* of resctrl_check for the services of the configuration, or one; "": they fit */
 };
 
+struct doctor_limits {
+	bool memory, io;            /* controllers of version 2 */
+	int egress_err;             /* the program that limits it does not load */
+	char egress_error[DOCTOR_TEXT_SIZE];
+	char links[128];            /* network interfaces and their speeds: "eth0 10Gbit, eth1" */
+};
+
 struct doctor_interrupts {
 	uint32_t nr, nr_used;       /* device interrupts; those that ever came */
 	struct cpulist cpus;        /* where those in use go */
@@ -88,6 +95,7 @@ struct doctor_facts {
 	char rights[DOCTOR_TEXT_SIZE]; /* capabilities that steering needs and we have not */
 	struct doctor_frequency frequency;
 	struct doctor_cache cache;
+	struct doctor_limits limits;
 	int energy_err;             /* of RAPL: 0, -ENOENT, -EACCES */
 	uint64_t available_bytes;   /* memory; 0: not known */
 	struct doctor_interrupts interrupts;

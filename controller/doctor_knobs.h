@@ -25,6 +25,8 @@ bool doctor_judge_epp(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_clock(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_cache(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_bus(const struct doctor_facts *f, struct doctor_knob *k);
+bool doctor_judge_limits(const struct doctor_facts *f, struct doctor_knob *k);
+bool doctor_judge_egress(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_energy(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_interrupts(const struct doctor_facts *f, struct doctor_knob *k);
 

@@ -164,6 +164,7 @@ void doctor_look(const char *root, const struct config *config, struct doctor_fa
 	if (!ret->is_tree)
 		rights_check(RIGHTS_STEER, ret->rights, sizeof(ret->rights));
 	look_cache(root, config, &ret->cache);
+	doctor_look_limits(root, ret);
 	ret->energy_err = rapl_open(&rapl, root);
 	rapl_close(&rapl);
 	if (limit_files_available(root, &ret->available_bytes))

@@ -14,6 +14,7 @@ void doctor_look(const char *root, const struct config *config, struct doctor_fa
 /* Parts of it. */
 void doctor_look_cpus(const char *root, struct doctor_facts *ret);
 void doctor_look_bpf(const char *root, uint32_t nr_services, struct doctor_bpf *ret);
+void doctor_look_limits(const char *root, struct doctor_facts *ret);
 void doctor_look_services(const char *root, struct doctor_facts *ret);
 
 /* First line of <root>/<path>, "" when it cannot be read.  Its length or negative errno. */

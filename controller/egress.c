@@ -128,8 +128,15 @@ int egress_find(struct egress *e, const struct machine_opts *opts, const struct 
 			err = start_bucket(e, g->bucket, limits->egress_auto ? network_step_bps(e->link.bps) : limits->egress_bps,
 					   error, error_size);
 	}
-	e->window_ns = 0;
 	return err;
+}
+
+const char *egress_describe(const struct egress *e)
+{
+	for (uint32_t i = 0; i < e->nr_groups && !e->moved.limit_bps; i++)
+		if (e->groups[i].bucket)
+			return " egress=fixed";
+	return e->moved.limit_bps ? " egress=auto" : "";
 }
 
 static void detach(struct egress_group *g)
@@ -219,6 +226,7 @@ static void end_window_of(struct egress_bucket *b, uint64_t span_ns, struct outc
 	if (!b->limit_bps)
 		return;
 	ret->limit_bps += b->limit_bps;
+	ret->has_be = b->skel && span_ns;
 	ret->be_bps += rate_bps(b->nr_bytes, bytes, span_ns);
 	b->nr_bytes = bytes;
 }
@@ -236,6 +244,7 @@ static void move_limit(struct egress *e, uint64_t span_ns, struct outcome *ret)
 	if (err < 0)
 		return;
 	if (span_ns && bytes >= e->sent_bytes) {
+		e->seen.has_link = true;
 		e->seen.link_bps = rate_bps(e->sent_bytes, bytes, span_ns);
 		set_limit(&e->moved, network_next_limit(e->link.bps, e->seen.link_bps, e->moved.limit_bps));
 	}

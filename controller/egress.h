@@ -58,6 +58,8 @@ int egress_enter(struct egress *e, uint32_t i, const char *dir, char *error, siz
  * told in ret->note.  ret->egress gets what the last window showed.
  */
 void egress_apply(struct egress *e, uint64_t step, struct outcome *ret);
+/* " egress=fixed", or " egress=auto" where the limit of some batch is moved; "" where none has any. */
+const char *egress_describe(const struct egress *e);
 /* One of zeros is fine. */
 void egress_close(struct egress *e);
 /* Whether the kernel takes the program: 0, or negative errno told in `error`. */

@@ -99,9 +99,9 @@ static void describe(struct machine *m)
 	uint32_t low_us = UINT32_MAX, high_us = 0;
 	size_t len;
 
-	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s%s%s speed=%s",
+	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s%s%s%s speed=%s",
 			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
-			       m->cache.ways.nr ? " cache=resctrl" : "", m->speed.clocks ? " clock=" : "",
+			       m->cache.ways.nr ? " cache=resctrl" : "", egress_describe(&m->egress), m->speed.clocks ? " clock=" : "",
 			       m->speed.clocks ? clocks_source_name(clocks_source(m->speed.clocks)) : "",
 			       speeds[m->speed.ladder.kind]);
 	if (m->speed.frequency)

@@ -73,10 +73,11 @@ struct cache_ways {
 	uint32_t nr, floor;
 };
 
-/* What best effort may send, and what was sent in the last window, bits a second; all 0: nobody limits it. */
+/* What best effort may send, and what was sent in the last window, bits a second. */
 struct outcome_egress {
-	uint64_t limit_bps, be_bps;
-	uint64_t link_bps; /* by everybody; 0 also where nobody looks */
+	uint64_t limit_bps; /* 0: nobody limits it */
+	bool has_be, has_link; /* the next two are known */
+	uint64_t be_bps, link_bps; /* by best effort; by everybody over the link */
 };
 
 /*

@@ -290,8 +290,11 @@ static void add_limits(json_t *line, const struct tick *tick)
 		json_object_update_new(be, json_pack("{s:i, s:i}", "memory", (int)tick->allocation.be_memory, "disk",
 						     (int)tick->allocation.be_disk));
 	if (egress->limit_bps)
-		json_object_update_new(be, json_pack("{s:f, s:f, s:f}", "egress_limit_mbit", egress->limit_bps / 1e6,
-						     "egress_mbit", egress->be_bps / 1e6, "link_mbit", egress->link_bps / 1e6));
+		json_object_set_new(be, "egress_limit_mbit", json_real(egress->limit_bps / 1e6));
+	if (egress->has_be)
+		json_object_set_new(be, "egress_mbit", json_real(egress->be_bps / 1e6));
+	if (egress->has_link)
+		json_object_set_new(be, "link_mbit", json_real(egress->link_bps / 1e6));
 }
 
 json_t *record_tick_json(const struct tick *tick)

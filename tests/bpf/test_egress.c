@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -115,6 +116,7 @@ static int spawn_sender(int type, bool limited)
 		close(listener);
 	}
 	assert_true(fd >= 0);
+	assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 10000), 1); /* it is at it */
 	return fd;
 }
 
@@ -158,6 +160,7 @@ static void a_sender_has_the_rate_asked_for_until_it_is_over_and_others_have_the
 	assert_true(mbit[1] > RATE_MBIT * 2 && after > RATE_MBIT * 2);
 	assert_int_equal(outcome.egress.limit_bps, limits.egress_bps);
 	assert_true(outcome.egress.be_bps > limits.egress_bps / 2 && outcome.egress.be_bps < limits.egress_bps / 2 * 3);
+	assert_true(outcome.egress.has_be && !outcome.egress.has_link);
 	assert_string_equal(outcome.note, "");
 	close(fds[0]);
 	close(fds[1]);

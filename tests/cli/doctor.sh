@@ -52,7 +52,7 @@ mkdir "$scratch/nothing"
 doctor 3 'run: cannot, because cpuset: no hierarchy of control groups has it' --root "$tree"
 doctor 3 'run: cannot, because bpf: this kernel has no type information, or it is hidden (/sys/kernel/btf/vmlinux)' \
 	--root "$scratch/nothing"
-tap_is "$(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/out")" 19 \
+tap_is "$(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/out")" 21 \
 	'every knob is there on a machine that shows nothing'
 
 # ---- another run -----------------------------------------------------------------------------------------------------
