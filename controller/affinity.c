@@ -1,35 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * affinity.c - masks of pinned threads.  Port.
- * It never pins a thread that was not pinned.
+ * affinity.c - masks of threads.  Port.
+ * Who is to be pinned, and to what, is pins.c's; beside cpusets nobody is that was not before.
  */
 #include "affinity.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cpuset.h"
 
-static int read_mask(pid_t tid, struct cpulist *ret)
+_Static_assert(sizeof(cpu_set_t) == sizeof(struct cpulist), "both are words of as many bits");
+
+int affinity_read(pid_t tid, struct cpulist *ret)
 {
 	cpu_set_t mask;
 
 	CPU_ZERO(&mask);
 	if (sched_getaffinity(tid, sizeof(mask), &mask))
 		return -errno;
-	cpulist_clear(ret);
-	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &mask))
-			cpulist_add(ret, cpu);
+	memcpy(ret, &mask, sizeof(*ret));
 	return 0;
+}
+
+int affinity_set(pid_t tid, const struct cpulist *cpus)
+{
+	cpu_set_t mask;
+
+	memcpy(&mask, cpus, sizeof(mask));
+	return sched_setaffinity(tid, sizeof(mask), &mask) ? -errno : 0;
 }
 
 int affinity_note(pid_t tid, uint64_t start, const char *dir, struct journal *j)
 {
 	struct journal_entry entry = { .kind = JOURNAL_AFFINITY, .tid = tid, .start = start };
 	struct cpulist mask, allowed;
-	int err = read_mask(tid, &mask);
+	int err = affinity_read(tid, &mask);
 
 	if (err)
 		return err == -ESRCH ? 0 : err;
@@ -44,17 +52,12 @@ int affinity_note(pid_t tid, uint64_t start, const char *dir, struct journal *j)
 int affinity_put_back(const struct journal_entry *entry)
 {
 	struct cpulist mask, now;
-	cpu_set_t wanted;
 	int err = cpulist_parse(entry->text, &mask);
 
 	if (!err)
-		err = read_mask(entry->tid, &now);
+		err = affinity_read(entry->tid, &now);
 	if (err || cpulist_equal(&mask, &now))
 		return err;
-	CPU_ZERO(&wanted);
-	for (int cpu = cpulist_next(&mask, 0); cpu >= 0; cpu = cpulist_next(&mask, (unsigned int)cpu + 1))
-		CPU_SET((unsigned int)cpu, &wanted);
-	if (!sched_setaffinity(entry->tid, sizeof(wanted), &wanted))
-		return 1;
-	return errno == EINVAL ? 0 : -errno;
+	err = affinity_set(entry->tid, &mask);
+	return !err ? 1 : err == -EINVAL ? 0 : err;
 }

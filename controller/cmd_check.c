@@ -36,7 +36,7 @@ static int parse_options(const char **file, int argc, char **argv)
 static void print_machine(const struct config *config, const struct topology *topology)
 {
 	struct machine_opts opts = {
-		.root = root_dir(), .topology = topology, .speed = config->speed, .cache = config->cache,
+		.root = root_dir(), .topology = topology, .speed = config->speed, .affinity = config->affinity, .cache = config->cache,
 		.dry = true, .force = true,
 	};
 	struct machine *machine;

@@ -157,10 +157,8 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	struct machine_group groups[ROSTER_MAX_GROUPS];
 	const struct config *config = &run->config;
 	struct machine_opts opts = {
-		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .cache = config->cache,
-		.link = &config->link,
-		.dry = run->mode == RUN_DRY,
-		.force = run->force,
+		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .affinity = config->affinity,
+		.cache = config->cache, .link = &config->link, .dry = run->mode == RUN_DRY, .force = run->force,
 		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
 		.batches = groups + config->nr_services,
 	};
@@ -292,9 +290,8 @@ static void look_for_culprits(struct run *run)
 static int start_tick(struct run *run)
 {
 	run->tick = (struct tick){
-		.config = &run->config,
-		.topology = run->machine ? machine_topology(run->machine) : &run->topology, .ladder = &run->ladder,
-		.ways = run->tick.ways, .be_units = run->tick.be_units,
+		.config = &run->config, .topology = run->machine ? machine_topology(run->machine) : &run->topology,
+		.ladder = &run->ladder, .ways = run->tick.ways, .be_units = run->tick.be_units,
 		.sensor = { run, read_samples }, .policy = policy_find(run->config.policy),
 		.steer = run->mode != RUN_OBSERVE,
 	};

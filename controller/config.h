@@ -26,6 +26,9 @@ struct match {
 
 enum config_speed { CONFIG_SPEED_AUTO, CONFIG_SPEED_CPUFREQ, CONFIG_SPEED_BANDWIDTH, CONFIG_SPEED_NONE };
 
+/* Whether threads are pinned to cores in place of cpusets; auto: where there are none. */
+enum config_affinity { CONFIG_AFFINITY_AUTO, CONFIG_AFFINITY_YES, CONFIG_AFFINITY_NO };
+
 /* Who divides the last-level cache.  Its masks need hardware (resctrl.h), so it is asked for. */
 enum config_cache { CONFIG_CACHE_NO, CONFIG_CACHE_AUTO, CONFIG_CACHE_RESCTRL };
 
@@ -75,6 +78,7 @@ struct config {
 	uint64_t interval_ns;
 	enum config_feedback feedback;
 	enum config_speed speed;
+	enum config_affinity affinity;
 	enum config_cache cache;
 	enum config_culprits culprits;
 	struct network_link link;

@@ -137,6 +137,17 @@ static bool describe_group(const struct doctor_cgroup *g, struct doctor_knob *k)
 	return k->usable;
 }
 
+/* Whether a run needs cpusets: threads can be pinned one by one instead. */
+static bool judge_affinity(const struct doctor_facts *f, struct doctor_knob *k)
+{
+	bool may = !f->config || f->config->affinity != CONFIG_AFFINITY_NO;
+
+	doctor_say(k->fallback, "%s", may ? "threads are pinned to the cores of their service one by one, and looked at again in "
+		   "every interval (affinity)" : "nothing moves cores without it and with affinity = no; `parties run --mode "
+		   "observe` measures all the same");
+	return !may;
+}
+
 bool doctor_judge_cpuset(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	const struct doctor_cgroup *g = &f->groups[CGROUP_CPUSET];
@@ -145,11 +156,11 @@ bool doctor_judge_cpuset(const struct doctor_facts *f, struct doctor_knob *k)
 
 	if (!g->version) {
 		explain_absence(g->absence, "cpuset", k);
-		doctor_say(k->fallback,
-			   "nothing moves cores without it; `parties run --mode observe` measures all the same");
-		return true;
+		return judge_affinity(f, k);
 	}
-	if (!describe_group(g, k) || f->allowed_err == -ENOENT || f->topology_err)
+	if (!describe_group(g, k) && g->access_err == -EROFS)
+		return judge_affinity(f, k);
+	if (!k->usable || f->allowed_err == -ENOENT || f->topology_err)
 		return true;
 	for (uint32_t i = 0; i < f->topology.nr_cores; i++)
 		cpulist_or(&missing, &f->topology.cores[i].cpus);

@@ -284,7 +284,8 @@ static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)
 	const struct group_place *p = g->places;
 	int err;
 
-	g->set = cpusets_add(sets, p[CGROUP_CPUSET].mount->dir, p[CGROUP_CPUSET].dir, j);
+	if (p[CGROUP_CPUSET].mount)
+		g->set = cpusets_add(sets, p[CGROUP_CPUSET].mount->dir, p[CGROUP_CPUSET].dir, j);
 	if (g->set < 0)
 		return g->set;
 	if (g->is_batch) {
@@ -301,6 +302,14 @@ static int open_knobs(struct group *g, struct cpusets *sets, struct journal *j)
 		return 0;
 	return knob_open(&g->usage, &knob_plain, p[CGROUP_CPUACCT].dir,
 			 is_v2(g, CGROUP_CPUACCT) ? "cpu.stat" : "cpuacct.usage");
+}
+
+/* Masks as they are before we limit anybody. */
+static int note_masks(struct group *g, const char *root, struct journal *j)
+{
+	const struct cgroup_mount *cpuset = g->places[CGROUP_CPUSET].mount;
+
+	return cpuset ? tasks_note_affinity(root, cpuset, &g->pids, j) : pins_note(&g->pins, root, &g->pids, j);
 }
 
 static int move_in(struct group *g, const char *root, struct journal *j)
@@ -337,7 +346,7 @@ int group_enter(struct group *g, const char *root, struct cpusets *sets, struct 
 		return err;
 	err = open_knobs(g, sets, j);
 	if (!err)
-		err = tasks_note_affinity(root, g->places[CGROUP_CPUSET].mount, &g->pids, j);
+		err = note_masks(g, root, j);
 	if (!err)
 		err = journal_sync(j);
 	if (err) {
@@ -381,14 +390,14 @@ int group_adopt(struct group *g, const char *root, const struct match_pids *pids
 	g->pids.nr = pids->nr;
 	memcpy(g->pids.pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
 	/* Inside an adopted group masks are under our limits by now, and so no originals. */
-	if (g->places[CGROUP_CPUSET].own)
-		err = tasks_note_affinity(root, g->places[CGROUP_CPUSET].mount, &g->pids, j);
+	if (g->places[CGROUP_CPUSET].own || !g->places[CGROUP_CPUSET].mount)
+		err = note_masks(g, root, j);
 	return err ? err : move_in(g, root, j);
 }
 
 bool group_is_gone(const struct group *g)
 {
-	return access(g->places[CGROUP_CPUSET].dir, F_OK) != 0;
+	return g->places[CGROUP_CPUSET].mount && access(g->places[CGROUP_CPUSET].dir, F_OK) != 0;
 }
 
 void group_start_usage(struct group *g, const char *root)
@@ -416,7 +425,9 @@ int group_freeze(struct group *g, bool frozen, struct undo *u, struct outcome *r
 
 void group_look_for_drift(struct group *g, struct cpusets *sets, uint64_t step, struct outcome *ret)
 {
-	bool limits = limit_files_drifted(&g->limit_files), cpus = cpusets_drifted(sets, g->set), quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
+	bool cpus = g->places[CGROUP_CPUSET].mount ? cpusets_drifted(sets, g->set) : pins_drifted(&g->pins);
+	bool quota = g->has_bandwidth && bandwidth_drifted(&g->bandwidth);
+	bool limits = limit_files_drifted(&g->limit_files);
 
 	if (cpus || quota || limits)
 		drift_note(&g->drift, step, g->name, cpus ? "its CPUs" : quota ? "its quota" : "its limits", ret->note, sizeof(ret->note));
@@ -428,4 +439,5 @@ void group_close(struct group *g)
 	limit_files_close(&g->limit_files);
 	knob_close(&g->freezer);
 	knob_close(&g->usage);
+	pins_close(&g->pins);
 }

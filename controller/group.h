@@ -15,6 +15,7 @@
 #include "drift.h"
 #include "limit_files.h"
 #include "machine.h"
+#include "pins.h"
 
 struct group_place {
 	const struct cgroup_mount *mount; /* NULL: not needed here, or the same group as an earlier place */
@@ -30,7 +31,8 @@ struct group {
 	uint64_t target_ns;
 	const struct limits *limits; /* batches; NULL: none.  Whoever planned keeps them */
 	const char *adopt;           /* the group that the configuration names, or NULL.  Whoever planned keeps it */
-	int set; /* in the cpusets */
+	int set;          /* in the cpusets */
+	struct pins pins; /* without them */
 	struct group_place places[CGROUP_NR_KINDS];
 	struct match_pids pids;
 	struct bandwidth bandwidth; /* services, where it stands in for speed */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 
-static const char *const kind_names[] = { "value", "write", "group", "task", "affinity" };
+static const char *const kind_names[] = { "value", "write", "group", "task", "affinity", "pinned" };
 
 struct journal {
 	int fd;
@@ -189,7 +189,7 @@ int journal_parse_line(const char *line, struct journal_entry *ret)
 	if (take_field(&line, name, sizeof(name)) || take_tab(&line))
 		return -EINVAL;
 	while (strcmp(name, kind_names[entry.kind]))
-		if (++entry.kind > JOURNAL_AFFINITY)
+		if (++entry.kind > JOURNAL_PINNED)
 			return -EINVAL;
 	if (entry.kind >= JOURNAL_TASK &&
 	    (take_number(&line, INT_MAX, &tid) || take_number(&line, UINT64_MAX, &entry.start)))

@@ -10,6 +10,8 @@
  *   group  <dir> <home>                  we made this group; tasks without a line of their own go to <home>
  *   task   <tid> <start> <dir> <origin>  we moved this task from <origin> into our group <dir>
  *   affinity <tid> <start> <dir> <cpus>  this thread had pinned itself, in the cpuset group <dir>
+ *   pinned <tid> <start> <dir> <cpus>    we pinned this thread of the process /proc/<pid>; it had these
+ *   pinned 0 0 / <cpus>                  we pinned threads to these, and others are born with them
  *
  * Lines are added with journal_add, reach the disk with journal_sync, and only then may the thing be touched. 
  * restore.c goes from the last line to the first and is idempotent: a value that is right, a task that is gone or
@@ -27,14 +29,14 @@
 
 enum { JOURNAL_VERSION = 1, JOURNAL_LINE_SIZE = 2 * KNOB_PATH_SIZE + KNOB_TEXT_SIZE };
 
-enum journal_kind { JOURNAL_VALUE, JOURNAL_WRITE, JOURNAL_GROUP, JOURNAL_TASK, JOURNAL_AFFINITY };
+enum journal_kind { JOURNAL_VALUE, JOURNAL_WRITE, JOURNAL_GROUP, JOURNAL_TASK, JOURNAL_AFFINITY, JOURNAL_PINNED };
 
 struct journal_entry {
 	enum journal_kind kind;
-	pid_t tid;                    /* TASK, AFFINITY */
+	pid_t tid;                    /* TASK, AFFINITY, PINNED */
 	uint64_t start;               /* of that task, in clock ticks, so that a reused number is not taken for it */
 	char path[KNOB_PATH_SIZE];    /* file, or the group's directory */
-	char text[KNOB_TEXT_SIZE];    /* VALUE, WRITE: the text; GROUP: home; TASK: origin; AFFINITY: CPUs */
+	char text[KNOB_TEXT_SIZE];    /* VALUE, WRITE: the text; GROUP: home; TASK: origin; AFFINITY, PINNED: CPUs */
 };
 
 struct journal;

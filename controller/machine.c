@@ -14,9 +14,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "describe.h"
 #include "egress.h"
-#include "group.h"
 #include "lock.h"
+#include "quotas.h"
 #include "resctrl.h"
 #include "restore.h"
 #include "speed.h"
@@ -30,7 +31,7 @@ struct machine {
 	struct lock lock;
 	struct journal *journal;
 	struct cgroup_mounts mounts;
-	struct cpusets sets;
+	struct cores cores;
 	struct resctrl cache;
 	struct egress egress;
 	struct speed speed;
@@ -42,30 +43,6 @@ struct machine {
 	uint32_t nr_services, nr_groups; /* services first, then batches */
 	struct group groups[MAX_GROUPS];
 };
-
-static bool has_kind(const struct machine *m, enum cgroup_kind kind)
-{
-	return m->mounts.kinds[kind].version;
-}
-
-/* The cpuset controller is the one thing that nothing stands in for. */
-static int find_cpuset(struct machine *m, char *error, size_t error_size)
-{
-	struct cpulist cpus;
-	int err = cgroup_read_mounts(m->root, &m->mounts);
-
-	if (err && err != -ENOENT) {
-		snprintf(error, error_size, "cannot read the mounts: %s", strerror(-err));
-		return err;
-	}
-	if (!has_kind(m, CGROUP_CPUSET)) {
-		snprintf(error, error_size, "no cpuset controller here: mount it (mount -t cgroup -o cpuset none DIR, "
-			 "or cgroup2), or use --mode observe; `parties doctor` says more");
-		return -ENOTSUP;
-	}
-	topology_cpus(&m->topology, &cpus);
-	return cpuset_check_allowed(m->mounts.kinds[CGROUP_CPUSET].dir, &cpus, error, error_size);
-}
 
 static int plan_groups(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
 {
@@ -93,44 +70,9 @@ static int plan_groups(struct machine *m, const struct machine_opts *opts, char 
 	return 0;
 }
 
-static void describe(struct machine *m)
-{
-	static const char *const speeds[] = { "none", "cpufreq", "bandwidth" };
-	uint32_t low_us = UINT32_MAX, high_us = 0;
-	size_t len;
-
-	len = (size_t)snprintf(m->describe, sizeof(m->describe), "cpuset=v%d freezer=v%d%s%s%s%s speed=%s",
-			       m->mounts.kinds[CGROUP_CPUSET].version, m->mounts.kinds[CGROUP_FREEZER].version,
-			       m->cache.ways.nr ? " cache=resctrl" : "", egress_describe(&m->egress), m->speed.clocks ? " clock=" : "",
-			       m->speed.clocks ? clocks_source_name(clocks_source(m->speed.clocks)) : "",
-			       speeds[m->speed.ladder.kind]);
-	if (m->speed.frequency)
-		len += (size_t)snprintf(m->describe + len, sizeof(m->describe) - len, " by=%s steps=%u", m->speed.gone ?
-					"quota,cpufreq-refuses" : ladder_way_name(frequency_way(m->speed.frequency)),
-					m->speed.ladder.nr_steps);
-	for (uint32_t i = 0; i < m->nr_services; i++) {
-		uint32_t us = bandwidth_period_us(m->groups[i].target_ns);
-
-		low_us = us < low_us ? us : low_us;
-		high_us = us > high_us ? us : high_us;
-	}
-	if (m->speed.ladder.kind != SPEED_BANDWIDTH || !m->nr_services)
-		return;
-	if (low_us == high_us)
-		snprintf(m->describe + len, sizeof(m->describe) - len, " period=%gms", low_us / 1e3);
-	else
-		snprintf(m->describe + len, sizeof(m->describe) - len, " period=%g..%gms", low_us / 1e3, high_us / 1e3);
-}
-
-/* Of services that are there and have none yet, since speed did the work so far. */
 static int take_quotas(struct machine *m, struct outcome *ret)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < m->nr_services && !err; i++)
-		if (!m->groups[i].has_bandwidth && !group_is_gone(&m->groups[i]))
-			err = group_take_quota(&m->groups[i], m->root, &m->mounts, m->journal, ret->where, sizeof(ret->where));
-	return ret->error = err;
+	return quotas_take(m->groups, m->nr_services, m->root, &m->mounts, m->journal, ret);
 }
 
 static int take_control(struct machine *m, char *error, size_t error_size)
@@ -143,7 +85,7 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 		return err;
 	}
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
-		err = group_enter(&m->groups[i], m->root, &m->sets, m->journal, error, error_size);
+		err = group_enter(&m->groups[i], m->root, &m->cores.sets, m->journal, error, error_size);
 		if (!err)
 			err = resctrl_enter(&m->cache, i, m->root, &m->groups[i].pids, m->journal, error, error_size);
 		if (!err && i >= m->nr_services)
@@ -163,10 +105,15 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 
 static int find_out(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
 {
-	int err = find_cpuset(m, error, error_size);
+	int err = cgroup_read_mounts(m->root, &m->mounts);
 
+	if (err && err != -ENOENT) {
+		snprintf(error, error_size, "cannot read the mounts: %s", strerror(-err));
+		return err;
+	}
+	err = cores_find(&m->cores, &m->mounts, opts->affinity, &m->topology, error, error_size);
 	if (!err)
-		err = speed_find(&m->speed, opts, has_kind(m, CGROUP_CPU), error, error_size);
+		err = speed_find(&m->speed, opts, m->mounts.kinds[CGROUP_CPU].version, error, error_size);
 	if (!err)
 		err = plan_groups(m, opts, error, error_size);
 	if (!err)
@@ -210,7 +157,7 @@ static void close_files(struct machine *m)
 {
 	for (uint32_t i = 0; i < m->nr_groups; i++)
 		group_close(&m->groups[i]);
-	cpusets_close(&m->sets);
+	cpusets_close(&m->cores.sets);
 	resctrl_close(&m->cache);
 	egress_close(&m->egress);
 	speed_close(&m->speed);
@@ -252,7 +199,9 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 	if (!err)
 		err = open_locked(m, opts, error, error_size);
 	if (!err) {
-		describe(m);
+		describe_knobs(&(struct described){ .mounts = &m->mounts, .cores = &m->cores, .cache = &m->cache,
+						    .egress = &m->egress, .speed = &m->speed, .services = m->groups,
+						    .nr_services = m->nr_services }, m->describe, sizeof(m->describe));
 		*ret = m;
 		return 0;
 	}
@@ -288,11 +237,6 @@ const char *machine_describe(const struct machine *m)
 	return m->describe;
 }
 
-static struct cpulist *target_of(struct machine *m, uint32_t group)
-{
-	return &m->sets.sets[m->groups[group].set].target;
-}
-
 static int refuse(struct outcome *ret, int err, const char *what, const char *name)
 {
 	ret->error = err;
@@ -315,7 +259,7 @@ static int read_online(const struct machine *m, struct cpulist *ret)
 static int aim(struct machine *m, const struct allocation *want, const struct cpulist *online, struct outcome *ret)
 {
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
-		struct cpulist *target = target_of(m, i);
+		struct cpulist *target = cores_target(&m->cores, &m->groups[i]);
 
 		allocation_cpus(want, &m->topology, i < m->nr_services ? (int)i : ALLOCATION_BE, target);
 		cpulist_and(target, online);
@@ -334,27 +278,20 @@ static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 	int err = 0;
 
 	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
-		if (!m->groups[i].left_alone && cpulist_empty(target_of(m, i)) == frozen)
+		if (!m->groups[i].left_alone && cpulist_empty(cores_target(&m->cores, &m->groups[i])) == frozen)
 			err = group_freeze(&m->groups[i], frozen, &m->undo, ret);
 	return err;
 }
 
-/* What services may use of their CPUs, where that stands for speed; of best effort its limits. */
-static int apply_files(struct machine *m, const struct allocation *want, struct outcome *ret)
+/* Limits of best effort. */
+static int apply_limits(struct machine *m, const struct allocation *want, struct outcome *ret)
 {
-	int err = take_quotas(m, ret);
+	int err = 0;
 
-	for (uint32_t i = 0; i < m->nr_groups && !err; i++) {
-		struct group *g = &m->groups[i];
-
-		if (g->left_alone)
-			continue;
-		if (i >= m->nr_services)
-			err = limit_files_apply(&g->limit_files, g->limits, want->be_memory, want->be_disk, &m->undo, ret);
-		else if (g->has_bandwidth)
-			err = bandwidth_apply(&g->bandwidth, cpulist_count(target_of(m, i)), m->speed.ladder.value[want->speed[i]],
-					      &m->undo, ret);
-	}
+	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
+		if (!m->groups[i].left_alone)
+			err = limit_files_apply(&m->groups[i].limit_files, m->groups[i].limits, want->be_memory, want->be_disk,
+						&m->undo, ret);
 	return err;
 }
 
@@ -378,13 +315,15 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 	if (!err)
 		err = freeze_batches(m, true, ret);
 	if (!err)
-		err = cpusets_apply(&m->sets, &m->undo, ret);
+		err = cores_apply(&m->cores, m->groups, m->nr_groups, m->root, m->journal, &m->undo, ret);
 	if (!err)
 		err = resctrl_apply(&m->cache, want, m->step, &m->undo, ret);
 	if (!err)
 		err = speed_apply(&m->speed, want, &m->topology, online, m->journal, &m->undo, ret);
+	if (!err && m->speed.ladder.kind == SPEED_BANDWIDTH)
+		err = take_quotas(m, ret) ? ret->error : quotas_apply(m->groups, m->nr_services, &m->cores, want, &m->undo, ret);
 	if (!err)
-		err = apply_files(m, want, ret);
+		err = apply_limits(m, want, ret);
 	if (!err)
 		err = freeze_batches(m, false, ret);
 	return err;
@@ -393,7 +332,7 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 static void look_for_drift(struct machine *m, struct outcome *ret)
 {
 	for (uint32_t i = 0; i < m->nr_groups; i++)
-		group_look_for_drift(&m->groups[i], &m->sets, m->step, ret);
+		group_look_for_drift(&m->groups[i], &m->cores.sets, m->step, ret);
 	resctrl_look_for_drift(&m->cache, m->step, ret);
 	speed_look_for_drift(&m->speed, m->step, ret);
 }
@@ -418,6 +357,7 @@ static int apply_step(struct machine *m, const struct allocation *want, struct o
 		if (!err)
 			return 0;
 		undo_rollback(&m->undo);
+		cores_rollback(&m->cores, m->groups, m->nr_groups);
 		ret->nr_writes = 0;
 		if (tries || read_online(m, &now) || cpulist_equal(&now, &online))
 			return err;
@@ -472,7 +412,7 @@ static int machine_usable(void *ctx, struct cpulist *ret)
 		err = take_up(m, ret);
 	if (!err && m->allowed.fd >= 0 && knob_read(&m->allowed, text, sizeof(text)) >= 0 && !cpulist_parse(text, &allowed))
 		cpulist_and(ret, &allowed);
-	cpulist_andnot(ret, &m->sets.denied);
+	cpulist_andnot(ret, &m->cores.sets.denied);
 	return err;
 }
 
@@ -520,7 +460,7 @@ void machine_measure(struct machine *m, struct sample *samples)
 	clocks_end_window(m->speed.clocks);
 	for (uint32_t i = 0; i < m->nr_services && m->in_force; i++)
 		if (!m->groups[i].left_alone)
-			samples[i].measured_khz = speed_measure(&m->speed, i, target_of(m, i), &samples[i]);
+			samples[i].measured_khz = speed_measure(&m->speed, i, cores_target(&m->cores, &m->groups[i]), &samples[i]);
 }
 
 int machine_close(struct machine *m)

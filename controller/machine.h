@@ -30,6 +30,7 @@ struct machine_opts {
 	const char *state_dir; /* NULL: MACHINE_STATE_DIR below `root` */
 	const struct topology *topology;
 	enum config_speed speed;
+	enum config_affinity affinity;
 	enum config_cache cache;
 	const struct network_link *link; /* of batches whose egress is moved; NULL where there is none */
 	bool dry;              /* find everything out, write nothing */

@@ -40,7 +40,7 @@ struct param {
 	const char *help;     /* mdoc text, one sentence per line */
 };
 
-enum { PARAM_COUNT = 21 };
+enum { PARAM_COUNT = 22 };
 extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };

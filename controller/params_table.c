@@ -22,7 +22,13 @@ const struct param params[PARAM_COUNT] = {
 	{ PARAM_CONTROLLER, "speed", PARAM_CHOICE, offsetof(struct config, speed), 0, 0, "auto",
 	  "auto | cpufreq | bandwidth | none",
 	  "What stands for speed: CPU frequency, CPU bandwidth (a quota), or nothing.\n"
-	  "With auto it is frequency where the machine lets us set it, otherwise bandwidth." },
+	  "With auto it is frequency where the machine lets us set it, otherwise, or when that turns out to do nothing, "
+	  "bandwidth." },
+	{ PARAM_CONTROLLER, "affinity", PARAM_CHOICE, offsetof(struct config, affinity), 0, 0, "auto", "auto | yes | no",
+	  "Whether threads are pinned to the cores of their service, one by one, in place of cpusets.\n"
+	  "With auto they are where there is no cpuset controller that can be written.\n"
+	  "Unlike a cpuset that holds nobody who changes its own mask; it is looked at again in every interval.\n"
+	  "The masks that were there are put back in the end." },
 	{ PARAM_CONTROLLER, "cache", PARAM_CHOICE, offsetof(struct config, cache), 0, 0, "no", "no | auto | resctrl",
 	  "Whether ways of the L3 cache are divided among services and best-effort work.\n"
 	  "With auto they are where\n.Pa /sys/fs/resctrl\nis mounted and the hardware has classes enough; with resctrl "

@@ -18,6 +18,7 @@
 #include "affinity.h"
 #include "journal.h"
 #include "machine.h"
+#include "pins.h"
 #include "tasks.h"
 
 /* Dying tasks keep a group busy for a moment. */
@@ -130,6 +131,7 @@ static int put_back_one(struct restore *r, const struct journal_entry *e)
 		return remove_group(r, e);
 	case JOURNAL_TASK: /* undone with its group */
 	case JOURNAL_AFFINITY:
+	case JOURNAL_PINNED:
 		break;
 	}
 	return 0;
@@ -161,6 +163,12 @@ static void put_back_all(struct restore *r)
  */
 static void put_back_affinity(struct restore *r)
 {
+	int nr = pins_put_back(r->entries, r->nr);
+
+	if (nr < 0)
+		complain(r, nr, "cannot give its CPUs back to", "a thread");
+	else
+		r->put_back += nr;
 	for (size_t i = r->nr; i--;) {
 		const struct journal_entry *e = &r->entries[i];
 		int done = 0;

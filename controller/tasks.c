@@ -95,19 +95,12 @@ static int read_threads(const char *root, pid_t pid, struct ids *ret)
 	return err;
 }
 
-/* What /proc/<tid>/stat says: `start` tells a task from a later one with the same number. */
-struct stat_line {
-	pid_t parent;
-	bool exiting;
-	uint64_t start;
-};
-
 enum { FLAG_EXITING = 0x4 }; /* PF_EXITING in the kernel; the flags are part of proc(5) */
 
-static int read_stat(const char *root, pid_t tid, struct stat_line *ret)
+int tasks_read_stat(const char *root, pid_t tid, struct tasks_stat *ret)
 {
 	char path[KNOB_PATH_SIZE], text[KNOB_TEXT_SIZE];
-	struct stat_line line;
+	struct tasks_stat line;
 	unsigned int flags;
 	const char *rest;
 
@@ -216,7 +209,7 @@ struct move {
 static int note_outside(struct move *m, pid_t id)
 {
 	struct journal_entry entry = { .kind = JOURNAL_TASK, .tid = id };
-	struct stat_line line;
+	struct tasks_stat line;
 	int err;
 
 	if (is_member(&m->members, id))
@@ -224,7 +217,7 @@ static int note_outside(struct move *m, pid_t id)
 	err = cgroup_read_task(m->root, m->mount, id, entry.text, sizeof(entry.text));
 	if (err)
 		return err == -ESRCH ? 0 : err;
-	if (!strcmp(entry.text, m->dir) || read_stat(m->root, id, &line) || line.exiting)
+	if (!strcmp(entry.text, m->dir) || tasks_read_stat(m->root, id, &line) || line.exiting)
 		return 0;
 	entry.start = line.start;
 	snprintf(entry.path, sizeof(entry.path), "%s", m->dir);
@@ -294,9 +287,9 @@ struct move_out {
 
 static const char *find_entry(const struct move_out *m, pid_t tid)
 {
-	struct stat_line line;
+	struct tasks_stat line;
 
-	if (read_stat(m->root, tid, &line))
+	if (tasks_read_stat(m->root, tid, &line))
 		return NULL;
 	for (const struct journal_entry *e = m->entries; e < m->entries + m->nr_entries; e++)
 		if (e->kind == JOURNAL_TASK && e->tid == tid && e->start == line.start && !strcmp(e->path, m->dir))
@@ -310,10 +303,10 @@ static const char *find_origin(const struct move_out *m, pid_t tid)
 	pid_t id = read_process(m->root, tid);
 
 	for (int i = 0; !origin && id > 1 && i < MAX_ANCESTORS; i++) {
-		struct stat_line line;
+		struct tasks_stat line;
 
 		origin = find_entry(m, id);
-		if (read_stat(m->root, id, &line))
+		if (tasks_read_stat(m->root, id, &line))
 			break;
 		id = line.parent;
 	}
@@ -408,9 +401,9 @@ int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, cons
 	for (uint32_t i = 0; i < pids->nr && !root[0] && !err; i++) {
 		err = read_threads(root, pids->pids[i], &threads);
 		for (size_t t = 0; t < threads.nr && !err; t++) {
-			struct stat_line line;
+			struct tasks_stat line;
 
-			if (read_stat(root, threads.ids[t], &line))
+			if (tasks_read_stat(root, threads.ids[t], &line))
 				continue;
 			err = cgroup_read_task(root, mount, threads.ids[t], dir, sizeof(dir));
 			if (!err && !is_ours(mount, dir))
@@ -425,9 +418,9 @@ int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, cons
 
 bool tasks_is_alive(const char *root, pid_t tid, uint64_t start)
 {
-	struct stat_line line;
+	struct tasks_stat line;
 
-	return !read_stat(root, tid, &line) && line.start == start;
+	return !tasks_read_stat(root, tid, &line) && line.start == start;
 }
 
 uint64_t tasks_cpu_ns(const char *root, const struct match_pids *pids)

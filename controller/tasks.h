@@ -40,6 +40,14 @@ int tasks_read_processes(const char *dir, struct match_pids *ret);
  */
 int tasks_note_affinity(const char *root, const struct cgroup_mount *mount, const struct match_pids *pids,
 			struct journal *j);
+/* What /proc/<tid>/stat says: `start` tells a task from a later one with the same number. */
+struct tasks_stat {
+	pid_t parent;
+	bool exiting;
+	uint64_t start;
+};
+/* -ESRCH. */
+int tasks_read_stat(const char *root, pid_t tid, struct tasks_stat *ret);
 /* The task with this number is the one that started then. */
 bool tasks_is_alive(const char *root, pid_t tid, uint64_t start);
 /* CPU time of all threads of `pids` that live now, ns. */

@@ -82,4 +82,8 @@ else
 fi
 lay_out epyc-7302 cgroup=v2-nocpu cpufreq=none
 steer 0 speed=none auto 'no cpu controller and no cpufreq'
+lay_out epyc-7302 cgroup=v2-nocpuset
+steer 0 'cpuset=none,affinity freezer=v2 speed=cpufreq' auto 'no cpuset controller' pid:101 pid:102
+lay_out vm-2 cgroup=none
+steer 0 'cpuset=none,affinity freezer=v0 speed=none' auto 'no control groups' pid:101 pid:102
 tap_done

@@ -165,11 +165,11 @@ static void what_control_groups_lack_is_told_with_its_cause(void **state)
 		{ "vm-2 cgroup=v2-closed", "cpuset", true, "version 2", "the top does not hand it to groups yet", "",
 		  "" },
 		{ "vm-2 cgroup=none", "cpuset", false, "no cpuset controller", "no hierarchy of control groups has it",
-		  "observe", "mount -t cgroup2" },
+		  "pinned to the cores of their service one by one", "mount -t cgroup2" },
 		{ "vm-2 cgroup=none", "freezer", false, "no freezer", "no hierarchy", "services alone",
 		  "mount -t cgroup2" },
 		{ "vm-2 cgroup=none", "cpu-time", false, "no cpuacct", "no hierarchy", "schedstat", NULL },
-		{ "vm-2 cgroup=v2-nocpuset", "cpuset", false, NULL, "built without", "observe", "CONFIG_CPUSETS" },
+		{ "vm-2 cgroup=v2-nocpuset", "cpuset", false, NULL, "built without", "one by one", "CONFIG_CPUSETS" },
 		{ "vm-2 cgroup=v2-nocpu", "bandwidth", false, "no cpu controller", "built without", "cores alone",
 		  NULL },
 		{ "vm-2 cgroup=v2-container", "cpuset", true, "version 2", "", "", "" },
@@ -211,8 +211,22 @@ static void causes_that_only_other_files_tell_are_told(void **state)
 		doctor_look(root, NULL, &facts);
 		doctor_judge(&facts, &report);
 		assert_expected(&all[i].expected);
-		assert_false(report.can_run);
+		assert_true(report.can_run);
 	}
+}
+
+static void without_cpusets_a_run_can_unless_pinning_is_forbidden(void **state)
+{
+	static struct config no = { .affinity = CONFIG_AFFINITY_NO };
+
+	(void)state;
+	examine("vm-2 cgroup=v2-nocpuset");
+	assert_true(report.can_run);
+	facts.config = &no;
+	doctor_judge(&facts, &report);
+	assert_false(report.can_run);
+	assert_has(report.because, "cpuset: this kernel was built without it");
+	assert_expected(&(struct expected){ "affinity = no", "cpuset", false, NULL, "built without", "observe", NULL });
 }
 
 static void a_tree_without_type_information_cannot_run(void **state)
@@ -348,7 +362,7 @@ static void read_only_places_and_missing_rights_are_told_apart(void **state)
 					    "outside of the container" });
 	assert_expected(&(struct expected){ "ro", "frequency", false, NULL, "/sys is mounted read-only", "bandwidth",
 					    "outside of" });
-	assert_has(report.because, "cpuset: mounted read-only");
+	assert_string_equal(report.because, "");
 	facts.groups[CGROUP_CPUSET].access_err = -EACCES;
 	snprintf(facts.rights, sizeof(facts.rights), "CAP_SYS_NICE (to move)");
 	facts.is_tree = false;
@@ -413,6 +427,7 @@ int main(void)
 		ROOT_TEST(what_tells_the_truth_about_speed_and_energy_is_named),
 		ROOT_TEST(what_control_groups_lack_is_told_with_its_cause),
 		ROOT_TEST(causes_that_only_other_files_tell_are_told),
+		ROOT_TEST(without_cpusets_a_run_can_unless_pinning_is_forbidden),
 		ROOT_TEST(a_tree_without_type_information_cannot_run),
 		ROOT_TEST(interrupts_on_service_cores_are_shown_until_they_are_reserved),
 		ROOT_TEST(other_managers_are_named_with_what_stops_them),

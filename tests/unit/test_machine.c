@@ -319,6 +319,7 @@ static void assert_refused(int err, const char *what)
 static void a_machine_without_cpusets_says_what_to_mount(void **state)
 {
 	(void)state;
+	opts.affinity = CONFIG_AFFINITY_NO;
 	assert_refused(-ENOTSUP, "mount");
 	put_version_2("cpu memory\n", "0-1\n");
 	assert_refused(-ENOTSUP, "cpuset");
@@ -326,6 +327,25 @@ static void a_machine_without_cpusets_says_what_to_mount(void **state)
 	assert_refused(-ENOTSUP, "cpuset");
 	assert_string_equal(tree_get(root, "lock"), "");
 	assert_string_equal(tree_get(root, "journal"), "");
+}
+
+static void without_cpusets_threads_are_pinned_unless_that_is_forbidden(void **state)
+{
+	struct machine *m;
+
+	(void)state;
+	put_version_2("cpu memory\n", "0-1\n");
+	assert_int_equal(machine_open(&m, &opts, error, sizeof(error)), 0);
+	assert_non_null(strstr(machine_describe(m), "cpuset=none,affinity freezer=v2 speed=bandwidth"));
+	machine_close(m);
+	put_version_2("cpu cpuset\n", "0-1\n");
+	assert_int_equal(machine_open(&m, &opts, error, sizeof(error)), 0);
+	assert_non_null(strstr(machine_describe(m), "cpuset=v2"));
+	machine_close(m);
+	opts.affinity = CONFIG_AFFINITY_YES;
+	assert_int_equal(machine_open(&m, &opts, error, sizeof(error)), 0);
+	assert_non_null(strstr(machine_describe(m), "cpuset=none,affinity"));
+	machine_close(m);
 }
 
 static void cpus_that_the_container_may_not_use_are_named(void **state)
@@ -388,6 +408,7 @@ static int run(void)
 		LIVE_TEST(a_dry_machine_writes_nothing),
 		LIVE_TEST(every_core_runs_at_its_owners_speed),
 		TREE_TEST(a_machine_without_cpusets_says_what_to_mount),
+		TREE_TEST(without_cpusets_threads_are_pinned_unless_that_is_forbidden),
 		TREE_TEST(cpus_that_the_container_may_not_use_are_named),
 		TREE_TEST(a_speed_that_is_asked_for_and_not_there_is_refused),
 		TREE_TEST(without_a_knob_for_speed_cores_alone_are_steered),

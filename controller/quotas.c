@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * quotas.c - port: quotas of all services.  How one is written is bandwidth.c's, where its group is group.c's.
+ */
+#include "quotas.h"
+
+int quotas_take(struct group *services, uint32_t nr, const char *root, const struct cgroup_mounts *mounts, struct journal *j,
+		struct outcome *ret)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < nr && !err; i++)
+		if (!services[i].has_bandwidth && !group_is_gone(&services[i]))
+			err = group_take_quota(&services[i], root, mounts, j, ret->where, sizeof(ret->where));
+	return ret->error = err;
+}
+
+int quotas_apply(struct group *services, uint32_t nr, struct cores *cores, const struct allocation *want, struct undo *u,
+		 struct outcome *ret)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < nr && !err; i++)
+		if (!services[i].left_alone)
+			err = bandwidth_apply(&services[i].bandwidth, cpulist_count(cores_target(cores, &services[i])),
+					      bandwidth_ladder.value[want->speed[i]], u, ret);
+	return err;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_pins.c - cores by the masks of threads: real processes of two CPUs or more, with cpusets left alone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "affinity.h"
+#include "fixtures/rig.h"
+#include "pins.h"
+
+static struct cpulist all, first; /* CPUs of the machine, and of its first core */
+
+static void begin(void)
+{
+	prepare();
+	opts.affinity = CONFIG_AFFINITY_YES;
+	opts.speed = CONFIG_SPEED_NONE;
+	topology_cpus(&topo, &all);
+	first = topo.cores[0].cpus;
+	if (topo.nr_cores < 2 || affinity_read(service_pids.pids[0], &all)) {
+		print_message("# skip: needs two cores\n");
+		skip();
+	}
+}
+
+/* Threads of a process; how many of them have another mask. */
+static uint32_t count_threads(pid_t pid, const struct cpulist *want, uint32_t *ret_nr_others)
+{
+	uint32_t nr = 0, nr_others = 0;
+	struct cpulist have;
+	struct dirent *e;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((e = readdir(dir))) {
+		if (e->d_name[0] == '.' || affinity_read(atoi(e->d_name), &have))
+			continue;
+		nr_others += !cpulist_equal(&have, want);
+		nr++;
+	}
+	closedir(dir);
+	*ret_nr_others = nr_others;
+	return nr;
+}
+
+/* Every thread of a process has this mask; how many there are. */
+static uint32_t assert_masks(pid_t pid, const struct cpulist *want)
+{
+	uint32_t nr_others, nr = count_threads(pid, want, &nr_others);
+
+	assert_int_equal(nr_others, 0);
+	return nr;
+}
+
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	pid_t child = 0;
+
+	kill(pid, SIGUSR1);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	for (int i = 0; i < 100 && !child; i++) {
+		live_pause_ms(5);
+		child = atoi(tree_get("", path));
+	}
+	assert_true(child > 0);
+	return child;
+}
+
+static struct cpulist rest_of(const struct allocation *a)
+{
+	struct cpulist cpus;
+
+	allocation_cpus(a, &topo, ALLOCATION_BE, &cpus);
+	return cpus;
+}
+
+static void every_thread_is_pinned_and_gets_its_mask_back(void **state)
+{
+	struct allocation one, other;
+	struct cpulist rest;
+	pid_t child;
+
+	(void)state;
+	begin();
+	one = allocate(1, true, 0);
+	rest = rest_of(&one);
+	open_machine();
+	assert_non_null(strstr(machine_describe(machine), "cpuset=none,affinity"));
+	assert_false(live_has_group(CGROUP_CPUSET, CGROUP_OWN));
+	assert_applied(&one, 100);
+	assert_int_equal(assert_masks(service_pids.pids[0], &first), 8);
+	assert_int_equal(assert_masks(batch_pids.pids[0], &rest), 3);
+	assert_applied(&one, 0); /* nothing to do */
+	child = child_of(service_pids.pids[0]);
+	assert_masks(child, &first);
+	other = one;
+	for (uint32_t i = 0; i < other.nr_cores; i++)
+		other.owner[i] = (int16_t)(i ? 0 : ALLOCATION_BE);
+	assert_applied(&other, 100);
+	assert_int_equal(assert_masks(service_pids.pids[0], &rest), 8);
+	assert_masks(child, &first); /* not known yet */
+	service_pids.nr = 2;
+	service_pids.pids[1] = child;
+	assert_true(machine_adopt(machine, false, 0, &service_pids) >= 0);
+	assert_applied(&other, 100);
+	assert_masks(child, &rest);
+	close_machine();
+	assert_masks(child, &all);
+}
+
+/* Its child is not in the journal; it has the mask of whoever made it. */
+static void a_run_that_was_killed_is_undone(void **state)
+{
+	struct allocation one;
+	pid_t run, child;
+
+	(void)state;
+	begin();
+	one = allocate(1, false, 0);
+	opts.nr_batches = 0;
+	run = fork();
+	if (run == 0) {
+		open_machine();
+		assert_applied(&one, 100);
+		_exit(0); /* as if killed: nothing is put back */
+	}
+	assert_int_equal(waitpid(run, NULL, 0), run);
+	assert_int_equal(assert_masks(service_pids.pids[0], &first), 8);
+	child = child_of(service_pids.pids[0]);
+	assert_masks(child, &first);
+	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 9);
+	assert_masks(child, &all);
+	assert_as_before();
+	assert_int_equal(machine_restore("", live.state_dir, error, sizeof(error)), 0);
+}
+
+/* Within its service's cores a thread that had pinned itself stays where it was; outside of them it follows. */
+static void who_had_pinned_itself_keeps_what_both_have_in_common(void **state)
+{
+	struct pins pins = { 0 };
+	struct cpulist have;
+	struct outcome outcome = { 0 };
+	struct journal *j;
+	pid_t pid;
+
+	(void)state;
+	begin();
+	pid = service_pids.pids[0];
+	assert_int_equal(affinity_set(pid, &first), 0);
+	assert_int_equal(journal_open(&j, live.state_dir), 0);
+	assert_int_equal(pins_note(&pins, "", &service_pids, j), 0);
+	pins.target = all;
+	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
+	assert_int_equal(outcome.nr_writes, 0);
+	assert_int_equal(pins.nr_apart, 1);
+	pins.target = topo.cores[1].cpus;
+	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
+	assert_int_equal(pins.nr_apart, 0);
+	assert_int_equal(assert_masks(pid, &topo.cores[1].cpus), 8);
+	pins.target = all;
+	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
+	assert_int_equal(affinity_read(pid, &have), 0);
+	assert_true(cpulist_equal(&have, &first));
+	assert_int_equal(pins.nr_apart, 1);
+	pins_close(&pins);
+	journal_close(j);
+	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 0);
+	affinity_set(pid, &all);
+	assert_as_before();
+}
+
+static void a_step_that_fails_afterwards_is_taken_back(void **state)
+{
+	struct pins pins = { 0 };
+	struct outcome outcome = { 0 };
+	struct journal *j;
+
+	(void)state;
+	begin();
+	assert_int_equal(journal_open(&j, live.state_dir), 0);
+	pins.target = first;
+	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
+	assert_int_equal(outcome.nr_writes, 8);
+	pins_rollback(&pins);
+	assert_int_equal(assert_masks(service_pids.pids[0], &all), 8);
+	assert_false(pins_drifted(&pins));
+	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
+	assert_false(pins_drifted(&pins));
+	assert_int_equal(assert_masks(service_pids.pids[0], &first), 8);
+	pins_close(&pins);
+	journal_close(j);
+	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) > 0);
+	assert_as_before();
+}
+
+static void a_mask_that_is_changed_meanwhile_is_put_back_and_told(void **state)
+{
+	struct allocation one;
+	struct outcome outcome;
+
+	(void)state;
+	begin();
+	one = allocate(1, false, 0);
+	opts.nr_batches = 0;
+	open_machine();
+	assert_applied(&one, 100);
+	assert_int_equal(affinity_set(service_pids.pids[0], &all), 0);
+	outcome = apply(&one);
+	assert_int_equal(outcome.error, 0);
+	assert_int_equal(outcome.nr_writes, 1);
+	assert_string_equal(outcome.note, SERVICE ": somebody else changed its CPUs; put back");
+	assert_int_equal(assert_masks(service_pids.pids[0], &first), 8);
+	close_machine();
+}
+
+/* They are born and gone while we look; who was missed is found by one of the next steps. */
+static void threads_that_are_born_all_the_time_are_pinned(void **state)
+{
+	struct allocation one, two;
+	struct cpulist rest;
+
+	(void)state;
+	begin();
+	service_pids = live_pids(live_spawn_breeder(5));
+	one = allocate(1, false, 0);
+	two = one;
+	for (uint32_t i = 0; i < two.nr_cores; i++)
+		two.owner[i] = (int16_t)(i ? 0 : ALLOCATION_IDLE);
+	allocation_cpus(&two, &topo, 0, &rest);
+	opts.nr_batches = 0;
+	open_machine();
+	for (int i = 0; i < 10; i++) {
+		uint32_t nr_others = 1;
+
+		for (int step = 0; nr_others && step < 50; step++) {
+			assert_int_equal(apply(i % 2 ? &two : &one).error, 0);
+			assert_true(count_threads(service_pids.pids[0], i % 2 ? &rest : &first, &nr_others) > 0);
+		}
+		assert_int_equal(nr_others, 0);
+	}
+	assert_int_equal(machine_close(machine), 0);
+	machine = NULL;
+	assert_true(assert_masks(service_pids.pids[0], &all) > 0);
+}
+
+static int run(void)
+{
+#define PINS_TEST(f) cmocka_unit_test_setup_teardown(f, rig_start, rig_finish)
+	const struct CMUnitTest tests[] = {
+		PINS_TEST(every_thread_is_pinned_and_gets_its_mask_back),
+		PINS_TEST(a_run_that_was_killed_is_undone),
+		PINS_TEST(who_had_pinned_itself_keeps_what_both_have_in_common),
+		PINS_TEST(a_step_that_fails_afterwards_is_taken_back),
+		PINS_TEST(a_mask_that_is_changed_meanwhile_is_put_back_and_told),
+		PINS_TEST(threads_that_are_born_all_the_time_are_pinned),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("pins", tests, NULL, NULL);
+}
+
+int main(void)
+{
+	return live_guard(run);
+}
