@@ -181,7 +181,7 @@ static void print_share(const struct explain *e, FILE *out)
 		fprintf(out, " is not confined\n");
 	} else {
 		overview_speed(service, speed, sizeof(speed));
-		fprintf(out, " has %.0f cores (CPUs ", number(service, "cores"));
+		fprintf(out, " has %.0f core%s (CPUs ", number(service, "cores"), number(service, "cores") == 1 ? "" : "s");
 		put(text(service, "core_ids"), out);
 		fprintf(out, ") of %.0f", number(e->goal, "cores_min"));
 		if (most > 0)

@@ -96,7 +96,8 @@ void overview_action(const json_t *tick, char *buf, size_t size)
 		snprintf(buf, size, "%s %s %s%s%s", text(action, "reason"), text(action, "subject"), resource,
 			 takes ? " from " : "", donor);
 	else if (!strcmp(text(action, "reason"), "exhausted") || !strcmp(text(action, "reason"), "start"))
-		snprintf(buf, size, "%s %s", text(action, "reason"), text(action, "subject"));
+		snprintf(buf, size, "%s%s%s", text(action, "reason"), *text(action, "subject") ? " " : "",
+			 text(action, "subject"));
 	else
 		snprintf(buf, size, "%s", "");
 }

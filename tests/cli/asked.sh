@@ -65,7 +65,7 @@ assert 0 < len(t) <= 32 and t == sorted(t)
 END
 tap_ok $? 'status --json has the record'\''s objects and the last decisions'
 "$parties" explain search --pid $run -n 3 >"$scratch/out" 2>"$scratch/err"
-tap_is "$? $(cat "$scratch/err") $(sed -n '1s/^search has [0-9]* cores (CPUs .*/yes/p' "$scratch/out")" '0  yes' \
+tap_is "$? $(cat "$scratch/err") $(sed -n '1s/^search has [0-9]* cores\{0,1\} (CPUs .*/yes/p' "$scratch/out")" '0  yes' \
 	'explain begins with what the service has'
 tap_is "$(grep -c '^ *[0-9.]* s  ' "$scratch/out") $(grep -c '^ *seen: ' "$scratch/out")" '3 3' \
 	'and goes on with as many decisions as were asked for'

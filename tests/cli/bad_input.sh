@@ -78,6 +78,18 @@ refuse_file 'a line that says nothing' "4: [service cli-a]: neither 'key = value
 refuse_file 'a value out of range' '2: interval: 1ms is out of range: 10ms to 10s' '[controller]\ninterval = 1ms\n'
 refuse_file 'a name that is a path' '1: [service ../../etc]: a name has only letters, digits and _ . -' \
 	'[service ../../etc]\n'
+refuse_file 'no core' '4: cores: 0 is out of range: 1 to 512' "${service}cores = 0..0\n"
+refuse_file 'more cores than can be counted' '4: cores: 99999999999999999999 is out of range: 1 to 512' \
+	"${service}cores = 1..99999999999999999999\n"
+refuse_file 'a target without end' '3: target: 99999999999999999999ms is out of range: 1us to 100s' \
+	'[service cli-a]\nmatch = pid:1\ntarget = p99 < 99999999999999999999ms\n'
+refuse_file 'a key twice' '3: match: appears twice in [service cli-a], first on line 2' \
+	'[service cli-a]\nmatch = pid:1\nmatch = pid:2\n'
+refuse_file 'a key before any section' \
+	'1: match: stands before any section: write [service NAME], [batch NAME] or [controller] above it' 'match = pid:1\n'
+refuse_file 'a port without its kind' \
+	"2: match: '8082' says no kind: write pid:N, port:N, cgroup:PATH, unit:NAME or exe:NAME" \
+	'[service cli-a]\nmatch = 8082\n'
 refuse_file 'no service at all' '1: [service]: no service at all: write [service NAME] with match and target' '\n'
 refuse_file 'a byte that is no text' '1: line: byte 16 (0x00) is not text' '[service cli-a]\0000\n'
 for command in check run; do
@@ -101,10 +113,17 @@ refuse_match 'fewer cores than the floor' \
 	"1: cores: floors need 500 cores, this machine has $cores to give; lower a floor or take a service away" \
 	"${service}cores = 500..\n"
 
+# --- what is no mistake ---
+# Files from other systems: a byte order mark, and lines that end with a carriage return, too.
+printf '\357\273\277%b' "${service//\\n/\\r\\n}" >"$conf"
+tap_try 'check: a file from another system' "$parties" check -c "$conf"
+
 # --- the command line ---
 printf '%b' "$service" >"$conf"
 refuse 'run: a record that cannot be written' 2 'parties run: --record: /nonexistent/x: No such file or directory' \
 	"$parties" run -c "$conf" --record /nonexistent/x
+refuse 'run: a record that is a directory' 2 "parties run: --record: $scratch: Is a directory" \
+	"$parties" run -c "$conf" --record "$scratch"
 refuse 'an unknown command' 2 "parties: unknown command 'chekc', did you mean 'check'?; see parties --help" \
 	"$parties" chekc
 refuse 'no command' 2 'parties: a command is missing; see parties --help' "$parties"
@@ -120,6 +139,10 @@ refuse 'run: a duration without unit' 2 \
 	"$parties" run -c "$conf" --for 10
 refuse 'run: an unknown mode' 2 "parties run: --mode: 'dry' is not live, dry-run or observe; see parties run --help" \
 	"$parties" run -c "$conf" --mode dry
+for command in "replay $conf" "report $conf -o $scratch/x.svg"; do
+	refuse "${command%% *}: a file that is no record" 2 "$conf:1: not a record: invalid token near 'service'" \
+		"$parties" $command
+done
 refuse 'restore: an operand' 2 "parties restore: unexpected operand 'now'; see parties restore --help" \
 	"$parties" restore now
 tap_done
