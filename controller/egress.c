@@ -21,6 +21,7 @@
 #include "egress.skel.h"
 #include "network.h"
 #include "programs.h"
+#include "rights.h"
 
 /* Senders run ahead by up to EGRESS_BURST_NS, so that a shorter window says little about their rate. */
 static const uint64_t least_window_ns = 400000000;
@@ -42,9 +43,18 @@ static void set_limit(struct egress_bucket *b, uint64_t bps)
 
 static int load(struct egress_bpf **ret, char *error, size_t error_size)
 {
-	libbpf_print_fn_t print_before = programs_keep_warnings();
-	struct egress_bpf *skel = egress_bpf__open_and_load();
-	int err = skel ? 0 : -errno;
+	libbpf_print_fn_t print_before;
+	struct egress_bpf *skel;
+	char missing[160];
+	int err = rights_check(RIGHTS_EGRESS, missing, sizeof(missing));
+
+	if (err) {
+		snprintf(error, error_size, "egress: missing %s; run as root", missing);
+		return err;
+	}
+	print_before = programs_keep_warnings();
+	skel = egress_bpf__open_and_load();
+	err = skel ? 0 : -errno;
 
 	if (err)
 		err = programs_explain(err, "limits of what batches send", error, error_size);
@@ -65,7 +75,7 @@ int egress_try(char *error, size_t error_size)
 
 static int start_bucket(struct egress *e, struct egress_bucket *b, uint64_t bps, char *error, size_t error_size)
 {
-	int err = e->is_tree || b->skel ? 0 : load(&b->skel, error, error_size);
+	int err = e->is_dry || b->skel ? 0 : load(&b->skel, error, error_size);
 
 	if (!err)
 		set_limit(b, bps);
@@ -107,7 +117,7 @@ int egress_find(struct egress *e, const struct machine_opts *opts, const struct 
 
 	memset(e, 0, sizeof(*e));
 	e->sent.fd = -1;
-	e->is_tree = opts->root[0];
+	e->is_dry = opts->root[0] || opts->dry;
 	e->nr_groups = opts->nr_batches;
 	for (uint32_t i = 0; i < opts->nr_batches && !err; i++) {
 		const struct limits *limits = opts->batches[i].limits;
@@ -173,7 +183,7 @@ int egress_enter(struct egress *e, uint32_t i, const char *dir, char *error, siz
 	if (!g->bucket)
 		return 0;
 	snprintf(g->dir, sizeof(g->dir), "%s", dir);
-	if (!e->is_tree)
+	if (!e->is_dry)
 		err = attach(g);
 	if (err)
 		snprintf(error, error_size, "%s: egress: the program cannot be attached to %s: %s", g->name, dir, strerror(-err));
@@ -255,7 +265,7 @@ void egress_apply(struct egress *e, uint64_t step, struct outcome *ret)
 {
 	uint64_t now = now_ns(), span_ns = e->window_ns ? now - e->window_ns : 0;
 
-	for (uint32_t i = 0; i < e->nr_groups && !e->is_tree; i++)
+	for (uint32_t i = 0; i < e->nr_groups && !e->is_dry; i++)
 		if (e->groups[i].dir[0])
 			look_after(&e->groups[i], step, ret);
 	if (!e->window_ns || span_ns >= least_window_ns) {

@@ -19,7 +19,7 @@ struct egress_bpf;
 
 /* Who shares a limit. */
 struct egress_bucket {
-	struct egress_bpf *skel; /* NULL: not used, or in a tree */
+	struct egress_bpf *skel; /* NULL: not used, or dry */
 	uint64_t limit_bps;      /* 0: not used */
 	uint64_t nr_bytes;       /* sent until the last window ended */
 };
@@ -34,7 +34,7 @@ struct egress_group {
 };
 
 struct egress {
-	bool is_tree;
+	bool is_dry;              /* or in a tree: the program is not loaded */
 	bool link_is_lost;        /* the interface is gone, and that was told */
 	struct network_link link; /* bps is known where a limit is moved */
 	struct knob sent;         /* the interface's tx_bytes; closed where no limit is moved */
@@ -46,7 +46,7 @@ struct egress {
 };
 
 /*
- * Finds out whether the limits of batches can be set, and loads the program.  -ENOTSUP, told in `error` with what to do: it
+ * Finds out whether the limits of batches can be set, and loads the program unless nothing is to be done.  -ENOTSUP, told in `error` with what to do: it
  * cannot.  `mount`: where version 2 of control groups is; version 0: nowhere.
  */
 int egress_find(struct egress *e, const struct machine_opts *opts, const struct cgroup_mount *mount, char *error,

@@ -25,6 +25,7 @@ static const struct {
 	{ "no-donor", "nobody has one to give" },
 	{ "locked", "a step down has hurt lately" },
 	{ "blind", "nothing to judge by" },
+	{ "scarce", "too little memory is free" },
 };
 enum { NR_REASONS = sizeof(reasons) / sizeof(reasons[0]), NR_REFUSALS = sizeof(refusals) / sizeof(refusals[0]) };
 

@@ -149,6 +149,9 @@ static void print_machine(struct page *page, const json_t *status)
 		line(page, "", "%.0f cores: best effort %.0f, idle %.0f%s; %.0f moves; %.2f %% of the time violated",
 		     number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "",
 		     number(totals, "moves"), number(totals, "violated_windows_pct"));
+	if (!isnan(number(json_object_get(tick, "be"), "egress_mbit")))
+		line(page, "", "best effort sends %.0f of %.0f Mbit/s", number(json_object_get(tick, "be"), "egress_mbit"),
+		     number(json_object_get(tick, "be"), "egress_limit_mbit"));
 	if (*text(machine, "knobs"))
 		line(page, DIM, "%s", text(machine, "knobs"));
 }

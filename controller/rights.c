@@ -24,6 +24,7 @@ static const struct {
 	{ CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, RIGHTS_SEE_OTHERS, "CAP_DAC_READ_SEARCH (to list their descriptors)" },
 	{ CAP_DAC_OVERRIDE, CAP_DAC_OVERRIDE, RIGHTS_STEER, "CAP_DAC_OVERRIDE (to write cgroups and frequencies)" },
 	{ CAP_SYS_NICE, CAP_SYS_ADMIN, RIGHTS_STEER, "CAP_SYS_NICE (to move other users' processes)" },
+	{ CAP_NET_ADMIN, CAP_SYS_ADMIN, RIGHTS_EGRESS, "CAP_NET_ADMIN (to hold packets back)" },
 };
 
 static bool has(const struct __user_cap_data_struct *data, uint32_t cap)

@@ -11,6 +11,7 @@ enum rights_work {
 	RIGHTS_MEASURE = 1 << 0,
 	RIGHTS_SEE_OTHERS = 1 << 1, /* descriptors and programs of other users' processes */
 	RIGHTS_STEER = 1 << 2,      /* write cgroups and speeds */
+	RIGHTS_EGRESS = 1 << 3,     /* hold packets back */
 };
 
 /* 0, or -EPERM with the missing capabilities in `missing`, and what each is for.  work: a set of enum rights_work. */

@@ -295,7 +295,7 @@ static void what_one_packet_costs_is_printed(void **state)
 	assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &size), 0);
 	close(fd);
 	close(stats);
-	assert_true(info.run_cnt > 1000);
+	assert_true(info.run_cnt > 100);
 	print_message("# %.0f ns a packet, of %llu\n", (double)info.run_time_ns / (double)info.run_cnt,
 		      (unsigned long long)info.run_cnt);
 	assert_true(info.run_time_ns / info.run_cnt < 20000);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test_egress_group.c - a batch whose egress is limited, on a machine that is opened on real processes: they are in a group of
- * version 2 that has the program, wherever their other groups are, and everything is as before afterwards.
+ * test_be_limits_live.c - limits of a batch on a machine that is opened on real processes: they are in a group of version 2
+ * that has the program which holds packets back, wherever their other groups are; memory.high is moved; and everything is as
+ * before afterwards.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,6 +92,35 @@ static void every_step_tells_the_limit(void **state)
 	close_machine();
 }
 
+static void memory_is_moved_by_tenths(void **state)
+{
+	struct actuator actuator;
+	struct outcome outcome;
+	int err;
+
+	(void)state;
+	prepare_limited();
+	limits = (struct limits){ .memory_high_bytes = 64 << 20 };
+	err = machine_open(&machine, &opts, error, sizeof(error));
+	if (err == -ENOTSUP) {
+		print_message("# skip: %s\n", error);
+		skip();
+	}
+	assert_int_equal(err, 0);
+	assert_string_equal(live_get(CGROUP_SOCKETS, CGROUP_OWN "/" BATCH, "memory.high"), "67108864");
+	actuator = machine_actuator(machine);
+	allocation_init(&allocation, &topo, 1, 0);
+	for (uint32_t i = 0; i < topo.nr_cores; i++)
+		allocation.owner[i] = 0;
+	for (uint32_t units = LIMITS_UNITS; units >= 1; units--) {
+		allocation.be_memory = units;
+		assert_int_equal(actuator.apply(actuator.ctx, &allocation, &outcome), 0);
+		assert_in_range((64 << 20) / LIMITS_UNITS * units - strtoull(live_get(CGROUP_SOCKETS, CGROUP_OWN "/" BATCH,
+				"memory.high"), NULL, 10) + 10, 0, 4106);
+	}
+	close_machine();
+}
+
 static void without_version_2_it_is_said_what_to_do(void **state)
 {
 	static struct egress egress;
@@ -112,11 +142,12 @@ static int run(void)
 		LIVE_TEST(the_processes_are_in_a_group_that_has_the_program),
 		LIVE_TEST(a_group_that_is_named_is_limited_where_it_is),
 		LIVE_TEST(every_step_tells_the_limit),
+		LIVE_TEST(memory_is_moved_by_tenths),
 		cmocka_unit_test(without_version_2_it_is_said_what_to_do),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("egress_group", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("be_limits_live", tests, NULL, NULL);
 }
 
 int main(void)
