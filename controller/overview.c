@@ -137,7 +137,8 @@ static void print_machine(struct page *page, const json_t *status)
 	const json_t *header = json_object_get(status, "header"), *tick = json_object_get(status, "tick");
 	const json_t *machine = json_object_get(header, "machine"), *totals = json_object_get(status, "totals");
 	double be = number(json_object_get(tick, "be"), "cores"), idle = number(tick, "idle_cores");
-	double offline = number(tick, "offline_cores");
+	double offline = number(tick, "offline_cores"), sent = number(json_object_get(tick, "be"), "egress_mbit");
+	double limit = number(json_object_get(tick, "be"), "egress_limit_mbit");
 
 	line(page, "", "parties %.0f on %s: %s, %s, %.1f s, windows of %g s", number(status, "pid"),
 	     text(machine, "host"), text(header, "mode"), text(header, "policy"), number(tick, "t_s"),
@@ -149,9 +150,8 @@ static void print_machine(struct page *page, const json_t *status)
 		line(page, "", "%.0f cores: best effort %.0f, idle %.0f%s; %.0f moves; %.2f %% of the time violated",
 		     number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "",
 		     number(totals, "moves"), number(totals, "violated_windows_pct"));
-	if (!isnan(number(json_object_get(tick, "be"), "egress_mbit")))
-		line(page, "", "best effort sends %.0f of %.0f Mbit/s", number(json_object_get(tick, "be"), "egress_mbit"),
-		     number(json_object_get(tick, "be"), "egress_limit_mbit"));
+	if (sent >= 0 && limit > 0)
+		line(page, "", "best effort sends %.0f of %.0f Mbit/s", sent, limit);
 	if (*text(machine, "knobs"))
 		line(page, DIM, "%s", text(machine, "knobs"));
 }

@@ -67,6 +67,16 @@ static double seconds(const struct tick *tick)
 	return (tick->report.now_ns - tick->start_ns) / 1e9;
 }
 
+/* In permille of nominal: a run may change from frequencies to quotas and go on.  0: there is no speed. */
+static uint16_t speed_of(const struct tick *tick, uint32_t service)
+{
+	const struct speed_ladder *ladder = tick->ladder;
+
+	if (ladder->kind == SPEED_NONE)
+		return 0;
+	return (uint16_t)(1000ull * ladder->value[tick->allocation.speed[service]] / ladder->value[ladder->nominal]);
+}
+
 static void add_to_course(struct recent *recent, const struct tick *tick)
 {
 	struct recent_point points[POLICY_MAX_SERVICES + 1];
@@ -80,7 +90,7 @@ static void add_to_course(struct recent *recent, const struct tick *tick)
 
 		points[i + 1].latency_us = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 		points[i + 1].cores = (uint16_t)allocation_count(&tick->allocation, (int)i);
-		points[i + 1].speed = (uint16_t)tick->allocation.speed[i];
+		points[i + 1].speed = speed_of(tick, i);
 	}
 	if (recent->nr_ticks / recent->ticks_per_point == RECENT_POINTS)
 		halve(recent);
@@ -145,72 +155,70 @@ void recent_print_decisions(const struct recent *recent, FILE *out)
 	fputc(']', out);
 }
 
+static void print_time(const struct recent_point *point, FILE *out)
+{
+	fprintf(out, "%g", point->latency_us / 1e3);
+}
+
+/* A number; 0 stands for null. */
+static void print_known(uint32_t value, FILE *out)
+{
+	if (value)
+		fprintf(out, "%u", value);
+	else
+		fputs("null", out);
+}
+
+static void print_latency(const struct recent_point *point, FILE *out)
+{
+	print_known(point->latency_us, out);
+}
+
+static void print_cores(const struct recent_point *point, FILE *out)
+{
+	fprintf(out, "%u", point->cores);
+}
+
+static void print_idle(const struct recent_point *point, FILE *out)
+{
+	fprintf(out, "%u", point->speed);
+}
+
+static void print_speed(const struct recent_point *point, FILE *out)
+{
+	print_known(point->speed, out);
+}
+
 /* One array: a column of the points of one service, or of the machine. */
 static void print_column(const struct recent *recent, const char *name, uint32_t service,
-			 void (*print)(const struct recent_point *point, const struct speed_ladder *ladder, FILE *out),
-			 const struct speed_ladder *ladder, FILE *out)
+			 void (*print)(const struct recent_point *point, FILE *out), FILE *out)
 {
 	uint64_t nr = (recent->nr_ticks + recent->ticks_per_point - 1) / recent->ticks_per_point;
 
 	fprintf(out, "\"%s\":[", name);
 	for (uint64_t i = 0; i < nr; i++) {
 		fputs(i ? "," : "", out);
-		print(points_of(recent, i) + service, ladder, out);
+		print(points_of(recent, i) + service, out);
 	}
 	fputc(']', out);
-}
-
-static void print_time(const struct recent_point *point, const struct speed_ladder *ladder, FILE *out)
-{
-	(void)ladder;
-	fprintf(out, "%g", point->latency_us / 1e3);
-}
-
-static void print_latency(const struct recent_point *point, const struct speed_ladder *ladder, FILE *out)
-{
-	(void)ladder;
-	if (point->latency_us)
-		fprintf(out, "%u", point->latency_us);
-	else
-		fputs("null", out);
-}
-
-static void print_cores(const struct recent_point *point, const struct speed_ladder *ladder, FILE *out)
-{
-	(void)ladder;
-	fprintf(out, "%u", point->cores);
-}
-
-static void print_idle(const struct recent_point *point, const struct speed_ladder *ladder, FILE *out)
-{
-	(void)ladder;
-	fprintf(out, "%u", point->speed);
-}
-
-static void print_speed(const struct recent_point *point, const struct speed_ladder *ladder, FILE *out)
-{
-	if (ladder->kind == SPEED_NONE)
-		fputs("null", out);
-	else
-		fprintf(out, "%u", ladder->value[point->speed]);
 }
 
 void recent_print_course(const struct recent *recent, const struct tick *tick, FILE *out)
 {
 	fputc('{', out);
-	print_column(recent, "t_s", 0, print_time, NULL, out);
+	print_column(recent, "t_s", 0, print_time, out);
 	fputc(',', out);
-	print_column(recent, "be", 0, print_cores, NULL, out);
+	print_column(recent, "be", 0, print_cores, out);
 	fputc(',', out);
-	print_column(recent, "idle", 0, print_idle, NULL, out);
+	print_column(recent, "idle", 0, print_idle, out);
 	fputs(",\"services\":[", out);
 	for (uint32_t i = 0; i < recent->nr_services; i++) {
 		fprintf(out, "%s{\"name\":\"%s\",", i ? "," : "", tick->config->services[i].name);
-		print_column(recent, "steer_us", i + 1, print_latency, NULL, out);
+		print_column(recent, "steer_us", i + 1, print_latency, out);
 		fputc(',', out);
-		print_column(recent, "cores", i + 1, print_cores, NULL, out);
+		print_column(recent, "cores", i + 1, print_cores, out);
 		fputc(',', out);
-		print_column(recent, "speed", i + 1, print_speed, tick->ladder, out);
+		print_column(recent, "speed", i + 1, print_speed, out);
 		fputc('}', out);
 	}
 	fputs("]}\n", out);

@@ -36,7 +36,8 @@ void recent_add(struct recent *recent, const struct tick *tick);
 void recent_print_decisions(const struct recent *recent, FILE *out);
 /*
  * A JSON object of arrays: t_s, be and idle (cores), and in "services" for each steer_us (the largest of the point's
- * ticks; null unknown), cores and speed (the ladder's value; null where there is none).
+ * ticks; null unknown), cores and speed (permille of
+ * nominal; null where there is none).
  */
 void recent_print_course(const struct recent *recent, const struct tick *tick, FILE *out);
 void recent_free(struct recent *recent);
