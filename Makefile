@@ -334,6 +334,8 @@ install: all
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' metrics/ebee.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ebee.pc
 	install -D -m 644 metrics/libebee.3 $(DESTDIR)$(PREFIX)/share/man/man3/libebee.3
 	install -D -m 644 controller/man/parties.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/parties.conf.5
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|' controller/parties.service.in > $(DESTDIR)$(PREFIX)/lib/systemd/system/parties.service
 	for m in controller/man/*.1; do install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/}; done
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

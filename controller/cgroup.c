@@ -15,7 +15,6 @@
 #include "cgroup.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <libcgroup.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +82,7 @@ static void take_mount(const char *root, const char *type, const char *dir, cons
 		snprintf(mount->name, sizeof(mount->name), "%s", kind_names[kind]);
 		snprintf(mount->dir, sizeof(mount->dir), "%s", full);
 		snprintf(mount->top, sizeof(mount->top), "%s", top);
+		snprintf(mount->home, sizeof(mount->home), "%s", full);
 	}
 }
 
@@ -157,7 +157,10 @@ int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t t
 	int err = -ESRCH;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/proc/%d/%s", root, (int)tid, resctrl ? "cpu_resctrl_groups" : "cgroup");
+	if (tid)
+		snprintf(path, sizeof(path), "%s/proc/%d/%s", root, (int)tid, resctrl ? "cpu_resctrl_groups" : "cgroup");
+	else
+		snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
 	file = fopen(path, "re");
 	if (!file && errno == ENOENT && resctrl) /* kernels before 5.6 do not say; at the top is who was not moved */
 		return path_to_dir(mount, "/", ret_dir, size);
@@ -171,27 +174,6 @@ int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t t
 	}
 	free(line);
 	fclose(file);
-	return err;
-}
-
-int cgroup_find(const struct cgroup_mount *mount, const char *path, char *ret_dir, size_t size)
-{
-	char dir[KNOB_PATH_SIZE];
-	struct stat st;
-	glob_t found;
-	int err = -ENOENT;
-
-	if (snprintf(dir, sizeof(dir), "%s%s", mount->dir, path) >= (int)sizeof(dir))
-		return -ENOENT;
-	if (!stat(dir, &st) && S_ISDIR(st.st_mode))
-		return snprintf(ret_dir, size, "%s", dir) < (int)size ? 0 : -ENOENT;
-	if (!glob(dir, GLOB_NOESCAPE | GLOB_ONLYDIR, NULL, &found)) {
-		/* GLOB_ONLYDIR is but a hint. */
-		if (found.gl_pathc == 1 && !stat(found.gl_pathv[0], &st) && S_ISDIR(st.st_mode) &&
-		    snprintf(ret_dir, size, "%s", found.gl_pathv[0]) < (int)size)
-			err = 0;
-		globfree(&found);
-	}
 	return err;
 }
 

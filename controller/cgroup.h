@@ -15,7 +15,7 @@
 
 enum cgroup_kind { CGROUP_CPUSET, CGROUP_CPU, CGROUP_CPUACCT, CGROUP_FREEZER, CGROUP_SOCKETS, CGROUP_NR_KINDS };
 
-/* All groups of ours are <mount>/CGROUP_OWN/<name>. */
+/* All groups of ours are <home>/CGROUP_OWN/<name>. */
 #define CGROUP_OWN "parties"
 
 /* resctrl's groups are no control groups, but tasks are in them in the same way (one thread at a time, as in version 1). */
@@ -26,6 +26,7 @@ struct cgroup_mount {
 	char name[16];             /* of the controller, as /proc/<pid>/cgroup has it */
 	char dir[KNOB_PATH_SIZE];  /* mount point, `root` included */
 	char top[KNOB_PATH_SIZE];  /* the group that the mount point shows, "/" unless a container sees only a part */
+	char home[KNOB_PATH_SIZE]; /* where groups of ours are made: `dir`, or a group below it (subtree.h) */
 };
 
 /*
@@ -39,13 +40,8 @@ struct cgroup_mounts {
 
 /* Reads <root>/proc/self/mountinfo.  -ENOENT: no hierarchy at all. */
 int cgroup_read_mounts(const char *root, struct cgroup_mounts *ret);
-/* The directory of the group that task `tid` is in.  -ESRCH: the task is gone. */
+/* The directory of the group that task `tid`, or with 0 ourselves, is in.  -ESRCH: the task is gone. */
 int cgroup_read_task(const char *root, const struct cgroup_mount *mount, pid_t tid, char *ret_dir, size_t size);
-/*
- * The directory of the group `path` names, which begins with "/": a path below the mount point, or a pattern (* ? [], as
- * glob(3) has them) that one group alone matches.  -ENOENT: there is none, or more than one.
- */
-int cgroup_find(const struct cgroup_mount *mount, const char *path, char *ret_dir, size_t size);
 /* Makes <mount>/<name>; one that exists is fine.  The caller has journalled it. */
 int cgroup_make(const struct cgroup_mount *mount, const char *name);
 /*

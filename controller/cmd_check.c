@@ -37,7 +37,7 @@ static void print_machine(const struct config *config, const struct topology *to
 {
 	struct machine_opts opts = {
 		.root = root_dir(), .topology = topology, .speed = config->speed, .affinity = config->affinity, .cache = config->cache,
-		.dry = true, .force = true,
+		.subtree = config->subtree, .dry = true, .force = true,
 	};
 	struct machine *machine;
 	char error[512];

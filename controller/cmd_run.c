@@ -17,6 +17,7 @@
 #include "hook.h"
 #include "live.h"
 #include "loop.h"
+#include "notify.h"
 #include "options.h"
 #include "qos.h"
 #include "rapl.h"
@@ -158,7 +159,8 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 	const struct config *config = &run->config;
 	struct machine_opts opts = {
 		.root = root_dir(), .topology = &run->topology, .speed = config->speed, .affinity = config->affinity,
-		.cache = config->cache, .link = &config->link, .dry = run->mode == RUN_DRY, .force = run->force,
+		.cache = config->cache, .link = &config->link, .subtree = config->subtree,
+		.dry = run->mode == RUN_DRY, .force = run->force,
 		.nr_services = config->nr_services, .nr_batches = config->nr_batches, .services = groups,
 		.batches = groups + config->nr_services,
 	};
@@ -170,7 +172,7 @@ static int open_machine(struct run *run, char *error, size_t error_size)
 
 		groups[g] = (struct machine_group){
 			.name = batch ? config->batches[i].name : config->services[i].name,
-			.cgroup = match->kind == MATCH_CGROUP ? match->text : NULL,
+			.match = match,
 			.target_ns = batch ? 0 : config->services[i].target_ns,
 			.pids = &run->roster.pids[g],
 			.limits = batch ? &config->batches[i].limits : NULL,
@@ -407,8 +409,11 @@ static int steer(struct run *run)
 	run->own_ns = own_cpu_ns();
 	run->last_ns = loop_now_ns();
 	err = step(run, run->last_ns);
-	if (!err)
+	if (!err) {
+		notify_manager("READY=1");
 		err = loop_run(&run->loop, run->for_ns, on_tick, run);
+	}
+	notify_manager("STOPPING=1");
 	run->own_ns = own_cpu_ns() - run->own_ns;
 	run->bpf_ns = run->sensor ? sensor_ebee_bpf_ns(run->sensor) : 0;
 	for (uint32_t i = 0; i < run->config.nr_services && run->clients; i++)

@@ -82,6 +82,7 @@ struct config {
 	enum config_cache cache;
 	enum config_culprits culprits;
 	struct network_link link;
+	char subtree[CONFIG_PATH_SIZE]; /* where groups of ours are made (subtree.h) */
 	uint32_t reserved_cpus;
 	uint64_t seed;
 	char infeasible_hook[CONFIG_PATH_SIZE]; /* program to run on the infeasible event; "" for none */

@@ -28,7 +28,7 @@ int cores_find(struct cores *c, struct cgroup_mounts *mounts, enum config_affini
 		return -ENOTSUP;
 	}
 	topology_cpus(topo, &cpus);
-	return cpuset_check_allowed(cpuset->dir, &cpus, error, error_size);
+	return cpuset_check_allowed(cpuset->home, &cpus, error, error_size);
 }
 
 struct cpulist *cores_target(struct cores *c, struct group *g)

@@ -39,14 +39,30 @@ static int read_set(const struct knob *k, struct cpulist *ret)
 	return len < 0 ? len : cpulist_parse(text, ret);
 }
 
+static void make_free(struct cpuset_set *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->cpus.fd = s->effective.fd = s->parent = -1;
+}
+
+/* The first that is free and comes after the parent's. */
+static int find_free(const struct cpusets *c, int parent)
+{
+	int i = parent + 1;
+
+	while (i < (int)c->nr && c->sets[i].cpus.fd >= 0)
+		i++;
+	return i < CPUSET_MAX_SETS ? i : -E2BIG;
+}
+
 static int add_set(struct cpusets *c, const char *dir, int parent, struct journal *j)
 {
-	struct cpuset_set *s = &c->sets[c->nr];
-	int err;
+	int index = find_free(c, parent), err;
+	struct cpuset_set *s = &c->sets[index];
 
-	if (c->nr == CPUSET_MAX_SETS)
-		return -E2BIG;
-	memset(s, 0, sizeof(*s));
+	if (index < 0)
+		return index;
+	make_free(s);
 	s->parent = parent;
 	err = knob_open(&s->cpus, &knob_plain, dir, "cpuset.cpus");
 	if (err)
@@ -61,7 +77,9 @@ static int add_set(struct cpusets *c, const char *dir, int parent, struct journa
 		knob_close(&s->effective);
 		return err;
 	}
-	return (int)c->nr++;
+	if (index == (int)c->nr)
+		c->nr++;
+	return index;
 }
 
 int cpusets_add(struct cpusets *c, const char *mount_dir, const char *dir, struct journal *j)
@@ -89,6 +107,28 @@ int cpusets_add(struct cpusets *c, const char *mount_dir, const char *dir, struc
 	}
 	c->sets[index].is_group = true;
 	return index;
+}
+
+static bool is_needed(const struct cpusets *c, int index)
+{
+	bool needed = c->sets[index].is_group;
+
+	for (uint32_t i = 0; i < c->nr && !needed; i++)
+		needed = c->sets[i].parent == index;
+	return needed;
+}
+
+void cpusets_drop(struct cpusets *c, int index)
+{
+	c->sets[index].is_group = false;
+	while (index >= 0 && !is_needed(c, index)) {
+		struct cpuset_set *s = &c->sets[index];
+
+		index = s->parent;
+		knob_close(&s->cpus);
+		knob_close(&s->effective);
+		make_free(s);
+	}
 }
 
 int cpuset_fill(const char *dir, const char *parent_dir)

@@ -15,7 +15,7 @@
 enum { CPUSET_MAX_SETS = 256, CPUSET_DENIED_STEPS = 60 };
 
 struct cpuset_set {
-	struct knob cpus, effective; /* effective.fd is -1 where the kernel has no such file */
+	struct knob cpus, effective; /* effective.fd is -1 where the kernel has no such file; cpus.fd when it is free */
 	int parent;                  /* index; -1: the mount point, which is not ours to write */
 	bool is_group;               /* false: an ancestor of groups */
 	struct cpulist base;         /* what an ancestor had before us and always keeps */
@@ -39,6 +39,8 @@ struct cpusets {
  * Returns the group's index or negative errno.
  */
 int cpusets_add(struct cpusets *c, const char *mount_dir, const char *dir, struct journal *j);
+/* Forgets a group, and those of its ancestors that no other group is in.  Their files are as they are. */
+void cpusets_drop(struct cpusets *c, int index);
 /* Version 1: a new group takes nobody until it has memory nodes and CPUs; it gets its parent's. */
 int cpuset_fill(const char *dir, const char *parent_dir);
 /* The file that says which CPUs group `dir` may really use.  -ENOENT: this kernel has none.  The caller closes. */

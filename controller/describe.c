@@ -5,6 +5,7 @@
 #include "describe.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void add_periods(const struct described *d, char *ret, size_t size)
 {
@@ -25,11 +26,13 @@ static void add_periods(const struct described *d, char *ret, size_t size)
 void describe_knobs(const struct described *d, char *ret, size_t size)
 {
 	static const char *const speeds[] = { "none", "cpufreq", "bandwidth" };
+	const struct cgroup_mount *cpuset = &d->mounts->kinds[CGROUP_CPUSET];
+	const char *home = cpuset->home + strlen(cpuset->dir);
 	const struct speed *s = d->speed;
 	size_t len;
 
-	len = (size_t)snprintf(ret, size, "cpuset=%s freezer=v%d%s%s%s%s speed=%s", d->cores->by_affinity ? "none,affinity" :
-			       d->mounts->kinds[CGROUP_CPUSET].version == 1 ? "v1" : "v2",
+	len = (size_t)snprintf(ret, size, "cpuset=%s%s%.100s freezer=v%d%s%s%s%s speed=%s", d->cores->by_affinity ? "none,affinity" :
+			       cpuset->version == 1 ? "v1" : "v2", home[0] ? " subtree=" : "", home,
 			       d->mounts->kinds[CGROUP_FREEZER].version, d->cache->ways.nr ? " cache=resctrl" : "", egress_describe(d->egress),
 			       s->clocks ? " clock=" : "", s->clocks ? clocks_source_name(clocks_source(s->clocks)) : "",
 			       speeds[s->ladder.kind]);

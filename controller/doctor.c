@@ -2,7 +2,7 @@
 /*
  * doctor.c - pure: what was found, in words, and whether a run could work.  It looks at nothing and prints nothing.
  *
- * A knob is a thing that a run reads or turns.  Each has one function, here or in doctor_cores.c; their order is that
+ * A knob is a thing that a run reads or turns.  Each has one function, here, in doctor_cores.c or in doctor_units.c; their order is that
  * of the output.
  */
 #include "doctor_knobs.h"
@@ -155,17 +155,6 @@ static bool judge_state(const struct doctor_facts *f, struct doctor_knob *k)
 	return true;
 }
 
-static bool judge_units(const struct doctor_facts *f, struct doctor_knob *k)
-{
-	k->usable = f->has_systemd;
-	doctor_say(k->found, "%s", f->has_systemd ? "systemd" : "no systemd");
-	if (f->has_systemd)
-		return false;
-	doctor_say(k->reason, "no service can be named by its unit");
-	doctor_say(k->fallback, "name it by pid, port, cgroup or exe");
-	return false;
-}
-
 static bool judge_services(const struct doctor_facts *f, struct doctor_knob *k)
 {
 	if (!f->config) {
@@ -200,6 +189,7 @@ static const struct {
 	{ "bandwidth", doctor_judge_bandwidth },
 	{ "freezer", doctor_judge_freezer },
 	{ "cpu-time", doctor_judge_cpuacct },
+	{ "subtree", doctor_judge_subtree },
 	{ "frequency", doctor_judge_frequency },
 	{ "preference", doctor_judge_epp },
 	{ "clock", doctor_judge_clock },
@@ -211,7 +201,7 @@ static const struct {
 	{ "interrupts", doctor_judge_interrupts },
 	{ "managers", judge_managers },
 	{ "state", judge_state },
-	{ "units", judge_units },
+	{ "units", doctor_judge_units },
 	{ "services", judge_services },
 };
 enum { NR_KNOBS = sizeof(knobs) / sizeof(knobs[0]) };

@@ -102,9 +102,13 @@ struct doctor_facts {
 	struct managers managers;
 	struct doctor_state state;
 	bool has_systemd;
+	int subtree_err;            /* of subtree_find, as is `subtree_why` */
+	char subtree[KNOB_PATH_SIZE], subtree_why[DOCTOR_TEXT_SIZE]; /* where groups of ours go: "" for the top */
 	const struct config *config; /* NULL: none was given */
 	char config_error[DOCTOR_TEXT_SIZE]; /* of match_check */
 	char pinned[DOCTOR_TEXT_SIZE];       /* services with threads that pinned themselves */
+	char units[DOCTOR_TEXT_SIZE];        /* "search in web.service, ...": adopted groups that systemd made */
+	char limited[DOCTOR_TEXT_SIZE];      /* the first of these units that limits its CPUs itself */
 };
 
 /* Texts are "" when there is nothing to say. */

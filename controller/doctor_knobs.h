@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * doctor_knobs.h - judges of single knobs; between doctor.c and doctor_cores.c only.  Pure.
+ * doctor_knobs.h - judges of single knobs; between doctor.c, doctor_cores.c and doctor_units.c only.  Pure.
  */
 #ifndef PARTIES_DOCTOR_KNOBS_H
 #define PARTIES_DOCTOR_KNOBS_H
@@ -23,6 +23,8 @@ bool doctor_judge_cpuacct(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_frequency(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_epp(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_clock(const struct doctor_facts *f, struct doctor_knob *k);
+bool doctor_judge_subtree(const struct doctor_facts *f, struct doctor_knob *k);
+bool doctor_judge_units(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_cache(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_bus(const struct doctor_facts *f, struct doctor_knob *k);
 bool doctor_judge_limits(const struct doctor_facts *f, struct doctor_knob *k);

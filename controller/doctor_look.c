@@ -19,6 +19,7 @@
 #include "rapl.h"
 #include "resctrl.h"
 #include "rights.h"
+#include "subtree.h"
 
 int doctor_read(const char *root, char *text, size_t size, const char *path_format, ...)
 {
@@ -96,13 +97,17 @@ static enum doctor_absence find_absence(const char *root, const char *name, cons
 	return why;
 }
 
-static void look_groups(const char *root, struct doctor_facts *ret)
+static void look_groups(const char *root, const struct config *config, struct doctor_facts *ret)
 {
 	static const char *const names[CGROUP_NR_KINDS] = { "cpuset", "cpu", "cpuacct", "freezer", "sockets" };
 	struct cgroup_mounts mounts = { 0 };
+	const struct cgroup_mount *cpuset = &mounts.kinds[CGROUP_CPUSET];
 	char missing[64];
 
 	cgroup_read_mounts(root, &mounts); /* none at all: every one is absent */
+	ret->subtree_err = subtree_find(root, config ? config->subtree : NULL, &mounts, ret->subtree_why,
+					sizeof(ret->subtree_why));
+	snprintf(ret->subtree, sizeof(ret->subtree), "%s", cpuset->home + strlen(cpuset->dir));
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS; kind++) {
 		const struct cgroup_mount *mount = &mounts.kinds[kind];
 		struct doctor_cgroup *group = &ret->groups[kind];
@@ -113,13 +118,13 @@ static void look_groups(const char *root, struct doctor_facts *ret)
 			continue;
 		}
 		snprintf(group->dir, sizeof(group->dir), "%s", mount->dir + strlen(root));
-		group->access_err = may_write(mount->dir);
+		group->access_err = may_write(mount->home);
 		group->handed_out =
 			mount->version == 1 || kind >= CGROUP_CPUACCT ||
-			(!cgroup_missing_controllers(mount->dir, names[kind], missing, sizeof(missing)) && !missing[0]);
+			(!cgroup_missing_controllers(mount->home, names[kind], missing, sizeof(missing)) && !missing[0]);
 	}
-	if (mounts.kinds[CGROUP_CPUSET].version)
-		ret->allowed_err = cpuset_read_effective(mounts.kinds[CGROUP_CPUSET].dir, &ret->allowed);
+	if (cpuset->version)
+		ret->allowed_err = cpuset_read_effective(cpuset->home, &ret->allowed);
 }
 
 static void look_cache(const char *root, const struct config *config, struct doctor_cache *ret)
@@ -159,7 +164,7 @@ void doctor_look(const char *root, const struct config *config, struct doctor_fa
 	ret->is_tree = root[0];
 	ret->config = config;
 	doctor_look_cpus(root, ret);
-	look_groups(root, ret);
+	look_groups(root, config, ret);
 	doctor_look_bpf(root, config ? config->nr_services : POLICY_MAX_SERVICES, &ret->bpf);
 	if (!ret->is_tree)
 		rights_check(RIGHTS_STEER, ret->rights, sizeof(ret->rights));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * doctor_services.c - port: whether the processes of a configuration are there, and which threads pinned themselves.
+ * doctor_services.c - port: whether the processes of a configuration are there, which threads pinned themselves, and in which units
+ * they are.
  */
 #include "doctor_look.h"
 
@@ -11,7 +12,9 @@
 
 #include "allocation.h"
 #include "cpuset.h"
+#include "group_place.h"
 #include "match.h"
+#include "match_path.h"
 
 /* The CPUs a thread may run on, by its own mask and its group's together. */
 static int read_allowed(const char *root, pid_t pid, pid_t tid, struct cpulist *ret)
@@ -92,11 +95,47 @@ static void look_pinned(const char *root, struct doctor_facts *ret)
 	free(pids);
 }
 
+/* Notes the unit whose group a service or batch would be steered in, and whether that limits its CPUs. */
+static void look_unit(const char *root, const struct cgroup_mount *cpuset, const char *name, const struct match *match,
+		      const struct match_pids *pids, struct doctor_facts *ret)
+{
+	size_t len = strlen(ret->units);
+	struct group_place place;
+	char unit[256], cpus[64];
+
+	if (cpuset->version != 2 || group_place_find(&place, root, cpuset, name, match, pids) || place.own ||
+	    !match_path_unit(place.dir + strlen(cpuset->dir), unit, sizeof(unit)))
+		return;
+	snprintf(ret->units + len, sizeof(ret->units) - len, "%s%s in %s", len ? ", " : "", name, unit);
+	if (!ret->limited[0] && doctor_read("", cpus, sizeof(cpus), "%s/cpuset.cpus", place.dir) > 0)
+		snprintf(ret->limited, sizeof(ret->limited), "%s", unit);
+}
+
+static void look_units(const char *root, struct doctor_facts *ret)
+{
+	struct match_pids *pids = calloc(1, sizeof(*pids));
+	struct cgroup_mounts mounts = { 0 };
+
+	cgroup_read_mounts(root, &mounts);
+	for (uint32_t i = 0; pids && i < ret->config->nr_services + ret->config->nr_batches; i++) {
+		bool batch = i >= ret->config->nr_services;
+		const struct config_service *service = &ret->config->services[i];
+		const struct config_batch *work = &ret->config->batches[i - ret->config->nr_services];
+		const struct match *match = batch ? &work->match : &service->match;
+
+		if (!match_resolve(root, match, pids))
+			look_unit(root, &mounts.kinds[CGROUP_CPUSET], batch ? work->name : service->name, match, pids, ret);
+	}
+	free(pids);
+}
+
 void doctor_look_services(const char *root, struct doctor_facts *ret)
 {
 	if (ret->topology_err)
 		return;
 	if (!match_check(root, ret->config, allocation_assignable(&ret->topology, ret->config->reserved_cpus),
-			 ret->config_error, sizeof(ret->config_error)))
+			 ret->config_error, sizeof(ret->config_error))) {
 		look_pinned(root, ret);
+		look_units(root, ret);
+	}
 }

@@ -190,6 +190,11 @@ int egress_enter(struct egress *e, uint32_t i, const char *dir, char *error, siz
 	return err;
 }
 
+void egress_move(struct egress *e, uint32_t i, const char *dir)
+{
+	snprintf(e->groups[i].dir, sizeof(e->groups[i].dir), "%s", dir);
+}
+
 /* What the program is attached to now; 0: nothing. */
 static uint64_t attached_to(const struct egress_group *g)
 {

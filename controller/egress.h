@@ -53,6 +53,8 @@ int egress_find(struct egress *e, const struct machine_opts *opts, const struct 
 		size_t error_size);
 /* Puts the program to the group `dir` of batch i.  Told in `error`. */
 int egress_enter(struct egress *e, uint32_t i, const char *dir, char *error, size_t error_size);
+/* Its group is another from now on; the program goes there with the next step. */
+void egress_move(struct egress *e, uint32_t i, const char *dir);
 /*
  * Moves what is to be moved, and attaches again where a group was made anew or somebody took the program away, which is
  * told in ret->note.  ret->egress gets what the last window showed.

@@ -9,13 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "restore.h"
+#include "subtree.h"
 #include "tasks.h"
-
-/* Processes may be born while the top of a container is being emptied. */
-enum { MAX_TRIES = 10 };
 
 static bool is_v2(const struct group *g, enum cgroup_kind kind)
 {
@@ -37,29 +35,9 @@ void group_init(struct group *g)
 	g->bandwidth.limit.fd = g->bandwidth.period.fd = g->freezer.fd = g->usage.fd = -1;
 }
 
-/* Limits of a parent bind its children on version 1, so only a group without children is adopted there. */
-static bool can_adopt(const char *dir, int version)
-{
-	struct stat st;
-
-	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (version == 2 || st.st_nlink <= 2);
-}
-
 static int plan_place(struct group *g, const char *root, enum cgroup_kind kind, const struct cgroup_mounts *mounts)
 {
-	const struct cgroup_mount *mount = &mounts->kinds[kind];
-	struct group_place *place = &g->places[kind];
-	size_t size = sizeof(place->dir);
-	char name[CONFIG_NAME_SIZE];
-
-	memcpy(name, g->name, sizeof(name));
-	place->mount = mount;
-	if (g->adopt && !cgroup_find(mount, g->adopt, place->dir, size) && can_adopt(place->dir, mount->version))
-		return 0;
-	if (mount->version == 2 && !tasks_find_group(root, mount, &g->pids, place->dir, size))
-		return 0;
-	place->own = true;
-	return snprintf(place->dir, size, "%s/" CGROUP_OWN "/%s", mount->dir, name) < (int)size ? 0 : -ENAMETOOLONG;
+	return group_place_find(&g->places[kind], root, &mounts->kinds[kind], g->name, g->match, &g->pids);
 }
 
 static bool is_needed(const struct group *g, enum cgroup_kind kind, const struct cgroup_mounts *mounts)
@@ -86,14 +64,9 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 	g->target_ns = what->target_ns;
 	g->pids = *what->pids;
 	g->limits = what->limits;
-	g->adopt = what->cgroup;
+	g->match = what->match;
 	if (!g->name[0] || g->name[0] == '.' || strpbrk(g->name, "/\t\n")) {
 		snprintf(error, error_size, "\"%s\" cannot be the name of a control group", g->name);
-		return -EINVAL;
-	}
-	if (what->cgroup && (what->cgroup[0] != '/' || !what->cgroup[1])) {
-		snprintf(error, error_size, "%s: control group \"%s\" cannot be adopted: name one below the root",
-			 g->name, what->cgroup);
 		return -EINVAL;
 	}
 	if (is_batch && !mounts->kinds[CGROUP_FREEZER].version) {
@@ -107,7 +80,7 @@ int group_plan(struct group *g, const char *root, const struct machine_group *wh
 	if (err)
 		snprintf(error, error_size, "%s: the path of its control group is too long", g->name);
 	else
-		err = limit_files_check(g->limits, is_v2(g, CGROUP_FREEZER) ? g->places[CGROUP_FREEZER].mount->dir : NULL,
+		err = limit_files_check(g->limits, is_v2(g, CGROUP_FREEZER) ? g->places[CGROUP_FREEZER].mount->home : NULL,
 					error, error_size);
 	return err;
 }
@@ -119,100 +92,6 @@ static bool is_first(const struct group *g, enum cgroup_kind kind)
 		if (g->places[other].mount && !strcmp(g->places[other].dir, g->places[kind].dir))
 			return false;
 	return g->places[kind].mount;
-}
-
-static int make_dir(const struct cgroup_mount *mount, const char *name, struct journal *j)
-{
-	struct journal_entry entry = { .kind = JOURNAL_GROUP };
-	struct stat st;
-	int err;
-
-	snprintf(entry.path, sizeof(entry.path), "%.400s/%.80s", mount->dir, name);
-	snprintf(entry.text, sizeof(entry.text), "%s", mount->dir);
-	if (stat(entry.path, &st) == 0)
-		return S_ISDIR(st.st_mode) ? 0 : -EEXIST;
-	err = journal_add(j, &entry);
-	if (!err)
-		err = journal_sync(j);
-	return err ? err : cgroup_make(mount, name);
-}
-
-/*
- * Version 2: only the real root may hold processes and hand out controllers.  (Given cpuset and cpu alone the kernel
- * would turn a populated group into the root of a threaded subtree, in which ours cannot live.)  The top of a container
- * looks like the root but is not: its processes move to a leaf of ours, ourselves included.
- */
-static int make_room(const struct cgroup_mount *mount, const char *root, const char *dir, struct journal *j)
-{
-	char others[KNOB_PATH_SIZE], type[KNOB_PATH_SIZE];
-	struct match_pids pids;
-	int err = 0;
-
-	snprintf(type, sizeof(type), "%.480s/cgroup.type", dir);
-	snprintf(others, sizeof(others), "%.400s/" CGROUP_OWN "/.others", mount->dir);
-	if (access(type, F_OK))
-		return 0; /* the real root */
-	for (int i = 0; !err && i < MAX_TRIES; i++) {
-		err = tasks_read_processes(dir, &pids);
-		if (err || !pids.nr)
-			return err;
-		if (strcmp(dir, mount->dir))
-			return -EBUSY;
-		err = make_dir(mount, CGROUP_OWN, j);
-		if (!err)
-			err = make_dir(mount, CGROUP_OWN "/.others", j);
-		if (!err)
-			err = tasks_move_in(root, mount, others, &pids, j);
-		err = err < 0 ? err : 0;
-	}
-	return err ? err : -EBUSY;
-}
-
-/*
- * Has `dir` hand the controllers "+x +y" to its children.  What it takes to switch them off again is journalled after
- * whatever had to move for it, so that it is undone first.
- */
-static int enable_in(const struct cgroup_mount *mount, const char *root, const char *dir, const char *missing,
-		     struct journal *j)
-{
-	struct journal_entry entry = { .kind = JOURNAL_WRITE };
-	int err = make_room(mount, root, dir, j);
-
-	snprintf(entry.path, sizeof(entry.path), "%.480s/cgroup.subtree_control", dir);
-	snprintf(entry.text, sizeof(entry.text), "%s", missing);
-	for (char *plus = strchr(entry.text, '+'); plus; plus = strchr(plus, '+'))
-		*plus = '-';
-	if (!err)
-		err = journal_add(j, &entry);
-	if (!err)
-		err = journal_sync(j);
-	return err ? err : knob_write_path(entry.path, missing);
-}
-
-/* Version 2: every group from the mount point down to the parent of `dir` hands out what we use. */
-static int enable_controllers(const struct group *g, const struct group_place *place, const char *root,
-			      struct journal *j, char *error, size_t error_size)
-{
-	char dir[KNOB_PATH_SIZE], missing[64] = "", wanted[64];
-	size_t at = strlen(place->mount->dir);
-	int err = 0;
-
-	snprintf(wanted, sizeof(wanted), "%s%s%s", is_v2(g, CGROUP_CPUSET) ? "cpuset" : "",
-		 is_v2(g, CGROUP_CPU) ? " cpu" : "", limit_files_controllers(g->limits));
-	while (!err && place->dir[at] == '/') {
-		snprintf(dir, sizeof(dir), "%.*s", (int)at, place->dir);
-		err = cgroup_missing_controllers(dir, wanted, missing, sizeof(missing));
-		if (!err && missing[0])
-			err = enable_in(place->mount, root, dir, missing, j);
-		at += 1 + strcspn(place->dir + at + 1, "/");
-	}
-	if (err == -EBUSY)
-		snprintf(error, error_size, "%s: %s holds processes itself and so cannot hand out \"%s\": move them to "
-			 "a group below it", g->name, dir, missing);
-	else if (err)
-		snprintf(error, error_size, "%s: cannot enable \"%s\" in %s: %s", g->name, missing, dir,
-			 strerror(-err));
-	return err;
 }
 
 /*
@@ -229,6 +108,21 @@ static int raise_weight(const char *dir, int version)
 	return err == -ENOENT ? 0 : err; /* a kernel without group scheduling */
 }
 
+/* Version 2: what the group uses has to be handed down to it. */
+static int enable_controllers(const struct group *g, const struct group_place *place, const char *root, struct journal *j,
+			      char *error, size_t error_size)
+{
+	char wanted[64], why[KNOB_PATH_SIZE + 128];
+	int err;
+
+	snprintf(wanted, sizeof(wanted), "%s%s%s", is_v2(g, CGROUP_CPUSET) ? "cpuset" : "",
+		 is_v2(g, CGROUP_CPU) ? " cpu" : "", limit_files_controllers(g->limits));
+	err = subtree_hand_out(place->mount, root, place->dir, wanted, j, why, sizeof(why));
+	if (err)
+		snprintf(error, error_size, "%s: %s", g->name, why);
+	return err;
+}
+
 static int make_place(struct group *g, enum cgroup_kind kind, const char *root, struct journal *j, char *error,
 		      size_t error_size)
 {
@@ -237,19 +131,19 @@ static int make_place(struct group *g, enum cgroup_kind kind, const char *root, 
 	char parent[KNOB_PATH_SIZE], name[KNOB_PATH_SIZE];
 	int err = 0;
 
-	snprintf(parent, sizeof(parent), "%.400s/" CGROUP_OWN, place->mount->dir);
+	snprintf(parent, sizeof(parent), "%.400s/" CGROUP_OWN, place->mount->home);
 	snprintf(name, sizeof(name), CGROUP_OWN "/%s", g->name);
 	if (place->own)
-		err = make_dir(place->mount, CGROUP_OWN, j);
+		err = subtree_make(place->mount, CGROUP_OWN, j);
 	if (!err && place->own && fill)
-		err = cpuset_fill(parent, place->mount->dir);
+		err = cpuset_fill(parent, place->mount->home);
 	if (!err && place->mount->version == 2 && (kind <= CGROUP_CPU || *limit_files_controllers(g->limits))) {
 		err = enable_controllers(g, place, root, j, error, error_size);
 		if (err)
 			return err;
 	}
 	if (!err && place->own)
-		err = make_dir(place->mount, name, j);
+		err = subtree_make(place->mount, name, j);
 	if (!err && place->own && fill)
 		err = cpuset_fill(place->dir, parent);
 	if (!err && place->own && kind == CGROUP_CPU)
@@ -383,16 +277,86 @@ int group_take_quota(struct group *g, const char *root, const struct cgroup_moun
 	return err < 0 ? err : 0;
 }
 
-int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j)
+/* Its processes came back in another group: a container gets a new name each time it starts. */
+static bool has_moved(const struct group *g, const struct match_pids *pids, const char *root)
+{
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS; kind++)
+		if (pids->nr && is_first(g, kind) && !g->places[kind].own && !group_place_is_inhabited(&g->places[kind], root, pids))
+			return true;
+	return false;
+}
+
+static void give_back(const struct group_place *places, const struct journal *j)
+{
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS; kind++)
+		if (places[kind].mount && !places[kind].own)
+			restore_group(j, places[kind].dir);
+}
+
+/* Planned and entered like a new one.  Until that is done the old one stays, and is left alone. */
+static int follow(struct group *g, const char *root, const struct cgroup_mounts *mounts, struct cpusets *sets,
+		  struct journal *j)
+{
+	struct group next = *g, old = *g;
+	char error[KNOB_PATH_SIZE];
+	int err = 0;
+
+	limit_files_init(&next.limit_files);
+	next.set = g->places[CGROUP_CPUSET].mount ? -1 : g->set;
+	next.bandwidth.limit.fd = next.bandwidth.period.fd = next.freezer.fd = next.usage.fd = -1;
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
+		if (g->places[kind].mount)
+			err = plan_place(&next, root, kind, mounts);
+	if (!err)
+		err = group_enter(&next, root, sets, j, error, sizeof(error));
+	g->pins = next.pins; /* they are of threads, and stay */
+	if (!err)
+		*g = next;
+	else
+		old = next;
+	old.pins = (struct pins){ 0 };
+	group_close(&old);
+	if (old.set >= 0 && old.set != g->set)
+		cpusets_drop(sets, old.set);
+	if (!err)
+		give_back(old.places, j);
+	return err;
+}
+
+int group_adopt(struct group *g, const char *root, const struct match_pids *pids, const struct cgroup_mounts *mounts,
+		struct cpusets *sets, struct journal *j)
 {
 	int err = 0;
 
 	g->pids.nr = pids->nr;
 	memcpy(g->pids.pids, pids->pids, pids->nr * sizeof(pids->pids[0]));
+	if (has_moved(g, pids, root))
+		return follow(g, root, mounts, sets, j);
 	/* Inside an adopted group masks are under our limits by now, and so no originals. */
 	if (g->places[CGROUP_CPUSET].own || !g->places[CGROUP_CPUSET].mount)
 		err = note_masks(g, root, j);
 	return err ? err : move_in(g, root, j);
+}
+
+/* A file of each controller that is switched off with it. */
+static bool has_lost(const struct group *g, enum cgroup_kind kind)
+{
+	char path[KNOB_PATH_SIZE + 16];
+
+	if (!is_v2(g, kind) || (kind != CGROUP_CPUSET && kind != CGROUP_CPU))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", g->places[kind].dir, kind == CGROUP_CPUSET ? "cpuset.cpus" : "cpu.max");
+	return access(path, F_OK);
+}
+
+int group_keep_controllers(const struct group *g, const char *root, struct journal *j, char *error, size_t error_size)
+{
+	int err = 0;
+
+	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS && !err; kind++)
+		if (has_lost(g, kind))
+			err = enable_controllers(g, &g->places[kind], root, j, error, error_size);
+	return err;
 }
 
 bool group_is_gone(const struct group *g)

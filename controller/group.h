@@ -2,8 +2,8 @@
 /*
  * group.h - the control groups of one service or batch, one per hierarchy that is needed.  Port.
  *
- * In each hierarchy the group is either adopted (the configuration names it and it is there) or ours
- * (<mount>/parties/<name>), into which every thread is moved.  On version 2 a group that holds exactly the service's
+ * In each hierarchy the group is either adopted (the match names it, and the processes are in it) or ours
+ * (<home>/parties/<name>), into which every thread is moved.  On version 2 a group that holds exactly the service's
  * processes is adopted without being named: a service manager takes a unit whose group has emptied for stopped.
  */
 #ifndef PARTIES_GROUP_H
@@ -13,15 +13,10 @@
 #include "cgroup.h"
 #include "cpuset.h"
 #include "drift.h"
+#include "group_place.h"
 #include "limit_files.h"
 #include "machine.h"
 #include "pins.h"
-
-struct group_place {
-	const struct cgroup_mount *mount; /* NULL: not needed here, or the same group as an earlier place */
-	bool own;
-	char dir[KNOB_PATH_SIZE];
-};
 
 struct group {
 	char name[CONFIG_NAME_SIZE];
@@ -30,7 +25,7 @@ struct group {
 	struct drift drift;
 	uint64_t target_ns;
 	const struct limits *limits; /* batches; NULL: none.  Whoever planned keeps them */
-	const char *adopt;           /* the group that the configuration names, or NULL.  Whoever planned keeps it */
+	const struct match *match;   /* which may name the group to adopt; NULL: none does.  Whoever planned keeps it */
 	int set;          /* in the cpusets */
 	struct pins pins; /* without them */
 	struct group_place places[CGROUP_NR_KINDS];
@@ -44,8 +39,8 @@ struct group {
 };
 
 /*
- * Where the group will be; touches nothing.  -EINVAL: a name that cannot be a directory, or "/" to adopt.  -ENOTSUP:
- * best effort cannot be frozen here.  Told in `error`.
+ * Where the group will be; touches nothing.  -EINVAL: a name that cannot be a directory.  -ENOTSUP: best effort cannot be
+ * frozen here.  Told in `error`.
  */
 int group_plan(struct group *g, const char *root, const struct machine_group *what, bool is_batch, bool bandwidth,
 	       const struct cgroup_mounts *mounts, char *error, size_t error_size);
@@ -58,8 +53,17 @@ int group_enter(struct group *g, const char *root, struct cpusets *sets, struct 
  */
 int group_take_quota(struct group *g, const char *root, const struct cgroup_mounts *mounts, struct journal *j, char *error,
 		     size_t error_size);
-/* Moves what is new.  Returns how many processes, or negative errno. */
-int group_adopt(struct group *g, const char *root, const struct match_pids *pids, struct journal *j);
+/*
+ * Moves what is new.  Where the processes are no more in the group that was adopted, the one in which they are now is planned
+ * and entered in its place.  Returns how many processes were moved, or negative errno.
+ */
+int group_adopt(struct group *g, const char *root, const struct match_pids *pids, const struct cgroup_mounts *mounts,
+		struct cpusets *sets, struct journal *j);
+/*
+ * Version 2: somebody above may have switched controllers off (systemd does so when the last unit that asked for one ends), and
+ * what they limited is as it was before us.  Has them handed down again.  Told in `error`.
+ */
+int group_keep_controllers(const struct group *g, const char *root, struct journal *j, char *error, size_t error_size);
 /* An adopted group may be removed, and be made again, by whoever made it. */
 bool group_is_gone(const struct group *g);
 /* Counts from now on; group_enter does it too. */

@@ -140,6 +140,11 @@ int journal_sync(struct journal *j)
 	return fdatasync(j->fd) ? -errno : 0;
 }
 
+const char *journal_path(const struct journal *j)
+{
+	return j->path;
+}
+
 void journal_close(struct journal *j)
 {
 	if (!j)

@@ -53,6 +53,8 @@ int journal_add(struct journal *j, const struct journal_entry *entry);
 /* The file as it is now, as a VALUE. */
 int journal_add_knob(struct journal *j, const struct knob *k);
 int journal_sync(struct journal *j);
+/* Its file. */
+const char *journal_path(const struct journal *j);
 /* Closes the file and leaves it on disk.  NULL is fine. */
 void journal_close(struct journal *j);
 

@@ -21,11 +21,12 @@
 #include "resctrl.h"
 #include "restore.h"
 #include "speed.h"
+#include "subtree.h"
 
 enum { MAX_GROUPS = POLICY_MAX_SERVICES + CONFIG_MAX_BATCHES, ERROR_SIZE = 256 };
 
 struct machine {
-	char root[KNOB_PATH_SIZE], state_dir[KNOB_PATH_SIZE], describe[200];
+	char root[KNOB_PATH_SIZE], state_dir[KNOB_PATH_SIZE], describe[320];
 	bool dry;
 	struct topology topology;
 	struct lock lock;
@@ -106,9 +107,15 @@ static int take_control(struct machine *m, char *error, size_t error_size)
 static int find_out(struct machine *m, const struct machine_opts *opts, char *error, size_t error_size)
 {
 	int err = cgroup_read_mounts(m->root, &m->mounts);
+	char why[ERROR_SIZE];
 
 	if (err && err != -ENOENT) {
 		snprintf(error, error_size, "cannot read the mounts: %s", strerror(-err));
+		return err;
+	}
+	err = subtree_find(m->root, opts->subtree, &m->mounts, why, sizeof(why));
+	if (err) {
+		snprintf(error, error_size, "subtree: %s", why);
 		return err;
 	}
 	err = cores_find(&m->cores, &m->mounts, opts->affinity, &m->topology, error, error_size);
@@ -178,7 +185,7 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 	if (err || m->dry)
 		return err;
 	err = knob_open(&m->online, &knob_plain, m->root, "sys/devices/system/cpu/online");
-	if (cpuset_open_effective(&m->allowed, m->mounts.kinds[CGROUP_CPUSET].dir))
+	if (cpuset_open_effective(&m->allowed, m->mounts.kinds[CGROUP_CPUSET].home))
 		m->allowed.fd = -1;
 	if (err)
 		snprintf(error, error_size, "cannot read which CPUs are online: %s", strerror(-err));
@@ -265,7 +272,9 @@ static int aim(struct machine *m, const struct allocation *want, const struct cp
 		cpulist_and(target, online);
 		if (i < m->nr_services && cpulist_empty(target))
 			return refuse(ret, -ENXIO, "no CPU is online for ", m->groups[i].name);
-		m->groups[i].left_alone = group_is_gone(&m->groups[i]) || drift_is_left(&m->groups[i].drift, m->step);
+		m->groups[i].left_alone = group_is_gone(&m->groups[i]) || drift_is_left(&m->groups[i].drift, m->step) ||
+					  group_keep_controllers(&m->groups[i], m->root, m->journal, ret->note,
+								 sizeof(ret->note));
 		if (m->groups[i].left_alone)
 			cpulist_clear(target);
 	}
@@ -436,9 +445,11 @@ int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct
 	if (i >= m->nr_groups || is_batch != (i >= m->nr_services))
 		return -EINVAL;
 	if (!m->dry) {
-		int moved = group_adopt(&m->groups[i], m->root, pids, m->journal);
+		int moved = group_adopt(&m->groups[i], m->root, pids, &m->mounts, &m->cores.sets, m->journal);
 		int err = resctrl_adopt(&m->cache, i, m->root, pids, m->journal);
 
+		if (is_batch)
+			egress_move(&m->egress, index, m->groups[i].places[CGROUP_SOCKETS].dir);
 		return moved >= 0 && err < 0 ? err : moved;
 	}
 	m->groups[i].pids = *pids;

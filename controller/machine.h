@@ -19,7 +19,7 @@
 
 struct machine_group {
 	const char *name;
-	const char *cgroup;   /* path to adopt, or NULL: make a group of our own and move the processes there */
+	const struct match *match; /* kept by the caller: which group to adopt, if it names one.  NULL: none */
 	uint64_t target_ns;   /* decides the bandwidth period: clamp(target / 2, 5 ms, 20 ms) */
 	const struct match_pids *pids;
 	const struct limits *limits; /* batches; NULL: none */
@@ -33,6 +33,7 @@ struct machine_opts {
 	enum config_affinity affinity;
 	enum config_cache cache;
 	const struct network_link *link; /* of batches whose egress is moved; NULL where there is none */
+	const char *subtree;   /* as in the configuration; NULL: of subtree.h, SUBTREE_AUTO */
 	bool dry;              /* find everything out, write nothing */
 	bool force;            /* set speeds although another program does, too */
 	uint32_t nr_services, nr_batches;

@@ -6,7 +6,6 @@
 #include "match.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "match_path.h"
 #include "match_scan.h"
 
 static bool usable(const struct procfs_process *process)
@@ -88,44 +88,6 @@ static int choose_port(struct match_scan *scan, uint16_t port)
 	return listens ? -EACCES : -ENOENT;
 }
 
-static bool has_component(const char *path, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = path; (at = strstr(at, name)); at++)
-		if (at > path && at[-1] == '/' && (!at[length] || at[length] == '/'))
-			return true;
-	return false;
-}
-
-/* systemd's own rule: a name without a type is a service. */
-static void unit_name(const char *text, char *buf, size_t size)
-{
-	static const char *const types[] = { ".service", ".slice", ".scope", ".socket", ".mount", ".swap" };
-	const char *dot = strrchr(text, '.');
-
-	for (size_t i = 0; dot && i < sizeof(types) / sizeof(types[0]); i++) {
-		if (!strcmp(dot, types[i])) {
-			snprintf(buf, size, "%s", text);
-			return;
-		}
-	}
-	snprintf(buf, size, "%s.service", text);
-}
-
-/* A cgroup is written from its root, and may be a pattern, of which no part matches a slash; a unit is a component wherever its slice puts it. */
-static bool covers(const struct match *match, const char *path)
-{
-	size_t length = strlen(match->text);
-	char name[CONFIG_PATH_SIZE + 16];
-
-	if (match->kind == MATCH_CGROUP)
-		return (!strncmp(path, match->text, length) && (!path[length] || path[length] == '/')) ||
-		       !fnmatch(match->text, path, FNM_PATHNAME | FNM_NOESCAPE | FNM_LEADING_DIR);
-	unit_name(match->text, name, sizeof(name));
-	return has_component(path, name);
-}
-
 /* Looks in every hierarchy the process is in: lines "id:controllers:path". */
 static bool in_cgroup(const struct match_scan *scan, pid_t pid, const struct match *match)
 {
@@ -139,7 +101,7 @@ static bool in_cgroup(const struct match_scan *scan, pid_t pid, const struct mat
 			*next++ = '\0';
 		path = strchr(line, ':');
 		path = path ? strchr(path + 1, ':') : NULL;
-		if (path && covers(match, path + 1))
+		if (path && match_path_covered(match, path + 1))
 			return true;
 	}
 	return false;

@@ -186,17 +186,26 @@ static int parse_path(const char *text, char *ret, char *reason)
 	return 0;
 }
 
-/* Only then is a path equal to what the kernel prints. */
-static bool path_is_plain(const char *path)
+/* Only then is a path equal to what the kernel prints.  From its first component on. */
+static bool path_is_plain(const char *at)
 {
-	while (*path) {
-		size_t length = strcspn(++path, "/");
+	size_t length;
 
-		if (!length || (length <= 2 && !strncmp(path, "..", length)))
+	do {
+		length = strcspn(at, "/");
+		if (!length || (length <= 2 && !strncmp(at, "..", length)))
 			return false;
-		path += length;
-	}
+		at += length;
+	} while (*at++);
 	return true;
+}
+
+static int parse_subtree(const char *text, char *ret, char *reason)
+{
+	if (strlen(text) >= CONFIG_PATH_SIZE || !path_is_plain(text))
+		return REASON("'%.60s' is neither auto, top nor the name of a unit, for example parties.service", text);
+	snprintf(ret, CONFIG_PATH_SIZE, "%s", text);
+	return 0;
 }
 
 static const char *match_text_fault(enum match_kind kind, const char *text)
@@ -207,10 +216,10 @@ static const char *match_text_fault(enum match_kind kind, const char *text)
 		return "longer than 255 bytes";
 	if (kind == MATCH_CGROUP && (*text != '/' || !text[1]))
 		return "a cgroup is written from its root and below it, for example cgroup:/batch";
-	if (kind == MATCH_CGROUP && !path_is_plain(text))
+	if (kind == MATCH_CGROUP && !path_is_plain(text + 1))
 		return "write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end";
-	if (kind == MATCH_UNIT && strchr(text, '/'))
-		return "a unit name has no '/'";
+	if (kind == MATCH_UNIT && !path_is_plain(text))
+		return "a '/' stands only between units, for example user@1000.service/app.service";
 	return NULL;
 }
 
@@ -319,6 +328,8 @@ int param_parse(const struct param *param, const char *text, void *object, char 
 	case PARAM_PROGRAM:
 	case PARAM_PATH:
 		return parse_path(text, field, reason);
+	case PARAM_SUBTREE:
+		return parse_subtree(text, field, reason);
 	case PARAM_MATCH:
 		return parse_match(text, field, reason);
 	case PARAM_TARGET:
@@ -377,6 +388,7 @@ void param_format(const struct param *param, const void *object, char *buf, size
 	case PARAM_POLICY:
 	case PARAM_PROGRAM:
 	case PARAM_PATH:
+	case PARAM_SUBTREE:
 		snprintf(buf, size, "%s", (const char *)field);
 		break;
 	case PARAM_DURATION:

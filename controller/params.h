@@ -19,6 +19,7 @@ enum param_type {
 	PARAM_U64,
 	PARAM_PROGRAM,  /* char[CONFIG_PATH_SIZE]: an absolute path, or "" */
 	PARAM_PATH,     /* the same of any file */
+	PARAM_SUBTREE,  /* char[CONFIG_PATH_SIZE]: "auto", "top" or the name of a unit */
 	PARAM_MATCH,    /* struct match */
 	PARAM_TARGET,   /* the whole struct config_service: percentile_permille and target_ns within bounds */
 	PARAM_CORES,    /* the whole struct config_service: cores_min, cores_max within bounds */
@@ -40,7 +41,7 @@ struct param {
 	const char *help;     /* mdoc text, one sentence per line */
 };
 
-enum { PARAM_COUNT = 22 };
+enum { PARAM_COUNT = 23 };
 extern const struct param params[PARAM_COUNT];
 
 enum { PARAM_REASON_SIZE = 256 };

@@ -41,6 +41,11 @@ const struct param params[PARAM_COUNT] = {
 	{ PARAM_CONTROLLER, "link", PARAM_LINK, offsetof(struct config, link), 0, 0, "", "INTERFACE | INTERFACE RATE",
 	  "Where packets of best-effort work leave the machine, for batches with egress = auto: a network interface, and how "
 	  "fast it is where that does not say so itself, for example eth0 10Gbit." },
+	{ PARAM_CONTROLLER, "subtree", PARAM_SUBTREE, offsetof(struct config, subtree), 0, 0, "auto", "auto | top | unit",
+	  "Where parties makes control groups of its own, on version 2: below the unit of systemd of this name, which has to have "
+	  "Delegate=yes; or at the top, where systemd may take controllers away.\n"
+	  "With auto it is the group that parties runs in where that is delegated, as it is under\n.Pa parties.service ,\n"
+	  "otherwise the top." },
 	{ PARAM_CONTROLLER, "reserved", PARAM_U32, offsetof(struct config, reserved_cpus), 0, CPULIST_MAX_CPUS - 1, "0",
 	  "number", "CPUs left to interrupts and housekeeping, lowest numbers first, as whole cores." },
 	{ PARAM_CONTROLLER, "seed", PARAM_U64, offsetof(struct config, seed), 0, UINT64_MAX, "1", "number",
@@ -53,9 +58,11 @@ const struct param params[PARAM_COUNT] = {
 	  "The service's processes; their descendants belong to it.\n"
 	  "The path of a cgroup may be a pattern of\n.Xr glob 7\n(containers have names that change): it means all groups that it "
 	  "matches, and those below them.\n"
-	  "If that is one group, it is adopted; the processes of several are moved into one of parties' own, and back.\n"
-	  "An adopted group that goes away is steered again only when it comes back under its name: where a container gets a "
-	  "new one each time, name the group above it." },
+	  "In it ** stands for any number of groups one below the other: /kubepods.slice/**/cri-*.scope.\n"
+	  "A unit is a .service, .scope or .slice of systemd, wherever its group is; without an ending it is a .service.\n"
+	  "Of units that one user's manager runs, that may be said: user@1000.service/app.service.\n"
+	  "If the processes are in one such group, it is adopted; those of several are moved into one of parties' own, and back.\n"
+	  "An adopted group that goes away and comes back, under its name or another that the match means, is adopted again." },
 	{ PARAM_SERVICE, "target", PARAM_TARGET, 0, 1000, SEC(100), NULL, "percentile < duration",
 	  "The tail latency to keep, with a percentile from p50 to p99.9." },
 	{ PARAM_SERVICE, "client", PARAM_PATH, offsetof(struct config_service, client), 0, 0, "", "path",

@@ -155,6 +155,7 @@ static int find_mount(struct resctrl *r, const char *root, char *why, size_t siz
 {
 	snprintf(r->mount.dir, sizeof(r->mount.dir), "%.480s/sys/fs/resctrl", root);
 	snprintf(r->mount.top, sizeof(r->mount.top), "/");
+	snprintf(r->mount.home, sizeof(r->mount.home), "%s", r->mount.dir);
 	if (!is_there(r, "info") || !is_there(r, "schemata"))
 		return kernel_has_it(root) ? WHY("resctrl is not mounted; mount -t resctrl resctrl /sys/fs/resctrl") :
 					     WHY("neither CPU nor kernel offer resctrl; a CPU with L3 allocation (Intel, or AMD since Zen 2)");

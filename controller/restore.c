@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "affinity.h"
-#include "journal.h"
 #include "machine.h"
 #include "pins.h"
 #include "tasks.h"
@@ -120,6 +119,14 @@ static bool is_of_offline_cpu(const struct journal_entry *e)
 	return knob_read_path(path, text, sizeof(text)) > 0 && text[0] == '0';
 }
 
+/* A controller that we switched on, and that somebody hands on below by now, is theirs. */
+static bool is_handed_on(const struct journal_entry *e)
+{
+	const char *name = strrchr(e->path, '/');
+
+	return e->kind == JOURNAL_WRITE && name && !strcmp(name, "/cgroup.subtree_control");
+}
+
 static int put_back_one(struct restore *r, const struct journal_entry *e)
 {
 	switch (e->kind) {
@@ -153,7 +160,7 @@ static void put_back_all(struct restore *r)
 		r->postponed[i] = err == -EBUSY && is_of_offline_cpu(&r->entries[i]);
 		if (r->postponed[i])
 			r->nr_postponed++;
-		else if (err)
+		else if (err && !(err == -EBUSY && is_handed_on(&r->entries[i])))
 			complain(r, err, "cannot put back", r->entries[i].path);
 	}
 }
@@ -272,6 +279,20 @@ static int load_both(struct restore *r, const char *state_dir)
 			complain(r, err, "cannot read", path);
 	}
 	return err;
+}
+
+void restore_group(const struct journal *j, const char *dir)
+{
+	char error[256];
+	struct restore r = { .root = "", .error = error, .error_size = sizeof(error) };
+	size_t length = strlen(dir);
+
+	if (!access(dir, F_OK) && !load(&r, journal_path(j)))
+		for (size_t i = r.nr; i--;)
+			if (r.entries[i].kind <= JOURNAL_WRITE && !strncmp(r.entries[i].path, dir, length) &&
+			    strrchr(r.entries[i].path, '/') == r.entries[i].path + length)
+				put_back_one(&r, &r.entries[i]);
+	free(r.entries);
 }
 
 int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size)

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "journal.h"
 #include "knob.h"
 
 /* The directory of lock and journal: `state_dir`, or where it is NULL the usual one below `root`. */
@@ -18,5 +19,7 @@ void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PA
  * The caller holds the lock.
  */
 int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size);
+/* Puts back the files of one group that is left, as far as it is still there.  The journal stays as it is. */
+void restore_group(const struct journal *j, const char *dir);
 
 #endif

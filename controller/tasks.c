@@ -153,7 +153,7 @@ static bool is_ours(const struct cgroup_mount *mount, const char *dir)
 {
 	char ours[KNOB_PATH_SIZE + 16];
 
-	snprintf(ours, sizeof(ours), "%s/" CGROUP_OWN "%c", mount->dir, mount->version == CGROUP_RESCTRL ? '-' : '/');
+	snprintf(ours, sizeof(ours), "%s/" CGROUP_OWN "%c", mount->home, mount->version == CGROUP_RESCTRL ? '-' : '/');
 	return !strncmp(dir, ours, strlen(ours));
 }
 

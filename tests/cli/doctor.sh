@@ -52,7 +52,7 @@ mkdir "$scratch/nothing"
 doctor 0 'run: can' --root "$tree"
 doctor 3 'run: cannot, because bpf: this kernel has no type information, or it is hidden (/sys/kernel/btf/vmlinux)' \
 	--root "$scratch/nothing"
-tap_is "$(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/out")" 21 \
+tap_is "$(grep -c '^[a-z-]*  *\(yes\|no\)  *[^ ]' "$scratch/out")" 22 \
 	'every knob is there on a machine that shows nothing'
 
 # ---- another run -----------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ static void a_group_that_is_named_is_limited_where_it_is(void **state)
 	live_move(CGROUP_SOCKETS, LIVE_HOME, batch_pids.pids[0]);
 	free(before);
 	before = live_picture();
-	batch.cgroup = "/" LIVE_HOME;
+	batch.match = name_group(LIVE_HOME);
 	open_machine();
 	assert_int_equal(nr_programs(LIVE_HOME), 1);
 	close_machine();

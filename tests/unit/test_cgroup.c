@@ -153,29 +153,6 @@ static void missing_controllers_are_named_as_the_kernel_wants_them(void **state)
 	assert_int_equal(cgroup_missing_controllers(root, "cpuset", missing, sizeof(missing)), -ENOENT);
 }
 
-static void a_pattern_finds_the_one_group_it_matches(void **state)
-{
-	struct cgroup_mount *mount = &mounts.kinds[CGROUP_CPUSET];
-	char dir[KNOB_PATH_SIZE], want[KNOB_PATH_SIZE + 32];
-
-	(void)state;
-	snprintf(mount->dir, sizeof(mount->dir), "%s/cg", root);
-	tree_put(root, "", "cg/kubepods/pod1/abc1/cgroup.procs");
-	tree_put(root, "", "cg/kubepods/pod2/abc1/cgroup.procs");
-	tree_put(root, "", "cg/a[1]/cgroup.procs");
-	assert_int_equal(cgroup_find(mount, "/kubepods/pod1/abc*", dir, sizeof(dir)), 0);
-	snprintf(want, sizeof(want), "%s/kubepods/pod1/abc1", mount->dir);
-	assert_string_equal(dir, want);
-	assert_int_equal(cgroup_find(mount, "/a[1]", dir, sizeof(dir)), 0);
-	snprintf(want, sizeof(want), "%s/a[1]", mount->dir);
-	assert_string_equal(dir, want);
-	assert_int_equal(cgroup_find(mount, "/kubepods/*/abc1", dir, sizeof(dir)), -ENOENT);
-	assert_int_equal(cgroup_find(mount, "/kubepods/pod1/*", dir, sizeof(dir)), 0);
-	assert_int_equal(cgroup_find(mount, "/kubepods/pod3", dir, sizeof(dir)), -ENOENT);
-	assert_int_equal(cgroup_find(mount, "/kubepods/pod1/abc1/cgroup.p*", dir, sizeof(dir)), -ENOENT);
-	assert_string_equal(dir + strlen(mount->dir), "/kubepods/pod1/abc1");
-}
-
 static void a_group_is_made_once_and_silently(void **state)
 {
 	char path[KNOB_PATH_SIZE + 64];
@@ -205,7 +182,6 @@ int main(void)
 		TREE_TEST(a_tasks_group_is_found_in_every_hierarchy),
 		TREE_TEST(a_container_that_sees_a_part_has_paths_below_its_mount),
 		TREE_TEST(missing_controllers_are_named_as_the_kernel_wants_them),
-		TREE_TEST(a_pattern_finds_the_one_group_it_matches),
 		TREE_TEST(a_group_is_made_once_and_silently),
 	};
 

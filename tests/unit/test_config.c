@@ -113,7 +113,7 @@ static void the_printed_form_is_the_files_own(void **state)
 	accepts("[controller]\npolicy = static\n" SERVICE);
 	text = printed(&config);
 	assert_string_equal(text, "[controller]\npolicy          = static\ninterval        = 500ms\n"
-				  "feedback        = bpf\nspeed           = auto\naffinity        = auto\ncache           = no\nculprits        = auto\nlink            =\nreserved        = 0\n"
+				  "feedback        = bpf\nspeed           = auto\naffinity        = auto\ncache           = no\nculprits        = auto\nlink            =\nsubtree         = auto\nreserved        = 0\n"
 				  "seed            = 1\ninfeasible_hook =\n\n[service a]\nmatch           = pid:1\n"
 				  "target          = p99 < 25ms\nclient          =\nlifecycle       = exchange\n"
 				  "storage         = memory\ncores           = 1..\n");

@@ -187,6 +187,40 @@ static void shared_ancestors_serve_all_their_groups(void **state)
 	assert_string_equal(cpus_of("top"), "0-2");
 }
 
+static void what_is_dropped_makes_room_and_is_not_written(void **state)
+{
+	int a, b;
+
+	(void)state;
+	put_group("top", "0\n");
+	put_group("top/a", "0\n");
+	put_group("pod", "0\n");
+	put_group("pod/b", "0\n");
+	a = add("top/a");
+	for (int i = 0; i < 2 * CPUSET_MAX_SETS; i++)
+		cpusets_drop(sets, add(i % 2 ? "pod/b" : "top/a"));
+	assert_int_equal(sets->nr, 2);
+	a = add("top/a");
+	b = add("pod/b");
+	assert_true(sets->sets[a].parent < a && sets->sets[b].parent < b);
+	aim(a, "1");
+	aim(b, "2");
+	assert_int_equal(apply(), 0);
+	assert_string_equal(cpus_of("top"), "0-1");
+	assert_string_equal(cpus_of("pod"), "0,2");
+	cpusets_drop(sets, a);
+	put_group("top", "3\n");
+	put_group("top/a", "3\n");
+	aim(b, "1");
+	assert_int_equal(apply(), 0);
+	assert_string_equal(cpus_of("top"), "3");
+	assert_string_equal(cpus_of("top/a"), "3");
+	assert_string_equal(cpus_of("pod"), "0-1");
+	cpusets_drop(sets, b);
+	assert_int_equal(apply(), 0);
+	assert_int_equal(outcome.nr_writes, 0);
+}
+
 static void a_move_that_fails_in_the_middle_is_taken_back_whole(void **state)
 {
 	int a, b;
@@ -340,6 +374,7 @@ int main(void)
 		TREE_TEST(ancestors_widen_first_and_narrow_last),
 		TREE_TEST(an_ancestor_that_says_nothing_limits_nothing),
 		TREE_TEST(shared_ancestors_serve_all_their_groups),
+		TREE_TEST(what_is_dropped_makes_room_and_is_not_written),
 		TREE_TEST(a_move_that_fails_in_the_middle_is_taken_back_whole),
 		TREE_TEST(a_set_that_is_not_in_effect_is_a_failure),
 		TREE_TEST(cpus_that_stay_out_of_effect_are_not_planned_with_for_a_while),

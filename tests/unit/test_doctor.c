@@ -6,10 +6,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <sys/xattr.h>
+
 #include "doctor_look.h"
 #include "fixtures/machines.h"
 #include "fixtures/process_tree.h"
 #include "machine.h"
+#include "subtree.h"
 
 static struct doctor_facts facts;
 static struct doctor_report report;
@@ -408,6 +411,59 @@ static void what_is_there_and_not_used_is_shown_all_the_same(void **state)
 	assert_has(report.because, "memory: the histograms need more than there is");
 }
 
+static void what_belongs_to_systemd_is_told(void **state)
+{
+	const char *unit = "sys/fs/cgroup/system.slice/web.service";
+	struct config_service *web = &config.services[0];
+	char path[TREE_PATH_SIZE + 64];
+
+	(void)state;
+	machines_make(root, "vm-2 cgroup=v2 groups=system.slice/web.service:71");
+	tree_put(root, "71 (web) S 1 71 71 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0 0\n", "proc/71/stat");
+	tree_put(root, "web\n", "proc/71/comm");
+	tree_put(root, "0::/system.slice/web.service\n", "proc/self/cgroup");
+	config.nr_services = 1;
+	web->cores_min = 1;
+	strcpy(web->name, "search");
+	web->match = (struct match){ .kind = MATCH_UNIT, .text = "web" };
+	tree_put(root, "", "run/systemd/system/.keep");
+	doctor_look(root, &config, &facts);
+	doctor_judge(&facts, &report);
+	assert_string_equal(facts.config_error, "");
+	assert_expected(&(struct expected){ "systemd's", "units", true, "systemd: search in web.service", "stay systemd's", "",
+					    "leave AllowedCPUs=" });
+	assert_expected(&(struct expected){ "the top", "subtree", true, "the top", "/system.slice/web.service is not delegated, "
+					    "and systemd may", "switched on again", "systemctl start parties" });
+	tree_put(root, "0\n", "%s/cpuset.cpus", unit);
+	snprintf(path, sizeof(path), "%s/%s", root, unit);
+	if (setxattr(path, "user.delegate", "1", 1, 0) && setxattr(path, "trusted.delegate", "1", 1, 0)) {
+		print_message("# skip: no extended attributes here\n");
+		skip();
+	}
+	tree_put(root, "cpuset cpu\n", "%s/cgroup.controllers", unit);
+	doctor_look(root, &config, &facts);
+	doctor_judge(&facts, &report);
+	assert_expected(&(struct expected){ "limited", "units", true, NULL, "web.service limits its CPUs itself", "",
+					    "systemctl set-property web.service AllowedCPUs=" });
+	assert_expected(&(struct expected){ "ours", "subtree", true, "/system.slice/web.service, delegated", "", "", "" });
+	tree_put(root, "cpu\n", "%s/cgroup.controllers", unit);
+	strcpy(config.subtree, "web.service");
+	doctor_look(root, &config, &facts);
+	doctor_judge(&facts, &report);
+	assert_expected(&(struct expected){ "too little", "subtree", false, "none", "without the controllers cpuset and cpu", "",
+					    "Delegate=yes gives all" });
+	assert_has(report.because, "subtree: ");
+	strcpy(config.subtree, "other");
+	doctor_look(root, &config, &facts);
+	doctor_judge(&facts, &report);
+	assert_expected(&(struct expected){ "no unit", "subtree", false, "none", "unit other has no control group", "",
+					    "start it first" });
+	strcpy(config.subtree, SUBTREE_TOP);
+	doctor_look(root, &config, &facts);
+	doctor_judge(&facts, &report);
+	assert_expected(&(struct expected){ "asked for", "subtree", true, "the top", "", "", "" });
+}
+
 static void a_machine_that_shows_nothing_at_all_is_judged_too(void **state)
 {
 	(void)state;
@@ -435,6 +491,7 @@ int main(void)
 		ROOT_TEST(what_a_configuration_asks_for_is_needed),
 		ROOT_TEST(read_only_places_and_missing_rights_are_told_apart),
 		ROOT_TEST(what_is_there_and_not_used_is_shown_all_the_same),
+		ROOT_TEST(what_belongs_to_systemd_is_told),
 		ROOT_TEST(a_machine_that_shows_nothing_at_all_is_judged_too),
 	};
 

@@ -8,8 +8,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <sys/mount.h>
-
 #include "fixtures/rig.h"
 
 static void a_process_that_appears_is_adopted_and_goes_home_too(void **state)
@@ -85,7 +83,7 @@ static void a_group_that_is_named_is_adopted_and_its_values_put_back(void **stat
 	live_move(CGROUP_CPUSET, LIVE_HOME, service_pids.pids[0]);
 	free(before);
 	before = live_picture();
-	service.cgroup = "/" LIVE_HOME;
+	service.match = name_group(LIVE_HOME);
 	open_machine();
 	assert_all_threads_in(service_pids.pids[0], "/" LIVE_HOME);
 	a = allocate(1, false, 2);
@@ -142,7 +140,7 @@ static void an_adopted_group_may_go_away_and_come_back(void **state)
 	prepare();
 	live_make_group(CGROUP_CPUSET, LIVE_HOME);
 	live_move(CGROUP_CPUSET, LIVE_HOME, service_pids.pids[0]);
-	service.cgroup = "/" LIVE_HOME;
+	service.match = name_group(LIVE_HOME);
 	open_machine();
 	a = allocate(1, true, 3);
 	assert_applied(&a, UINT32_MAX);
@@ -187,70 +185,6 @@ static void threads_that_pinned_themselves_are_pinned_again(void **state)
 	close_machine();
 }
 
-/*
- * What a container with its own view of version 2 looks like: the top of the view is a group full of processes, which
- * the kernel does not let hand out controllers.  Runs in a child, which says in one character what went wrong.
- */
-static char try_in_container(void)
-{
-	char *there;
-	int err;
-
-	if (unshare(CLONE_NEWCGROUP | CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    umount2(live.mounts.kinds[CGROUP_CPUSET].dir, MNT_DETACH) ||
-	    mount("none", live.mounts.kinds[CGROUP_CPUSET].dir, "cgroup2", 0, NULL))
-		return 'n';
-	there = live_picture();
-	err = machine_open(&machine, &opts, error, sizeof(error));
-	if (err) {
-		print_message("# %s\n", error);
-		return 'o';
-	}
-	if (!live_has_group(CGROUP_CPUSET, CGROUP_OWN "/" SERVICE))
-		return 'g';
-	err = machine_close(machine);
-	if (err)
-		return 'c';
-	return strcmp(there, live_picture()) || live_has_group(CGROUP_CPUSET, CGROUP_OWN) ? 'l' : 'k';
-}
-
-static void put_everybody_into(const char *group, pid_t container)
-{
-	live_move(CGROUP_CPUSET, group, service_pids.pids[0]);
-	live_move(CGROUP_CPUSET, group, batch_pids.pids[0]);
-	live_move(CGROUP_CPUSET, group, container);
-}
-
-static void in_a_container_the_processes_at_the_top_make_room(void **state)
-{
-	int go[2], said[2];
-	char verdict = 0;
-	pid_t container;
-
-	(void)state;
-	prepare();
-	if (live.mounts.kinds[CGROUP_CPUSET].version != 2) {
-		print_message("# skip: the cpuset controller is version 1\n");
-		skip();
-	}
-	assert_int_equal(pipe(go) || pipe(said), 0);
-	container = fork();
-	if (container == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (read(go[0], &verdict, 1) == 1)
-			verdict = try_in_container();
-		_exit(write(said[1], &verdict, 1) != 1);
-	}
-	live.children[live.nr_children++] = container;
-	tree_put(live.mounts.kinds[CGROUP_CPUSET].dir, "+cpuset +cpu", "cgroup.subtree_control");
-	live_make_group(CGROUP_CPUSET, LIVE_HOME);
-	put_everybody_into(LIVE_HOME, container);
-	assert_int_equal(write(go[1], "x", 1), 1);
-	assert_int_equal(read(said[0], &verdict, 1), 1);
-	tree_put(live.mounts.kinds[CGROUP_CPUSET].dir, "-cpuset -cpu", "cgroup.subtree_control");
-	assert_int_equal(verdict, 'k');
-}
-
 static void limits_of_a_batch_are_set_and_gone_afterwards(void **state)
 {
 	struct limits limits = { .memory_high_bytes = 64 << 20 };
@@ -283,7 +217,7 @@ static void limits_of_a_batch_are_set_and_gone_afterwards(void **state)
 	live_move(CGROUP_CPUSET, LIVE_HOME, batch_pids.pids[0]);
 	free(before);
 	before = live_picture();
-	batch.cgroup = "/" LIVE_HOME;
+	batch.match = name_group(LIVE_HOME);
 	open_machine();
 	assert_string_equal(live_get(CGROUP_FREEZER, LIVE_HOME, "memory.high"), "67108864");
 	close_machine();
@@ -300,7 +234,6 @@ static int run(void)
 		LIVE_TEST(threads_born_during_the_move_are_caught),
 		LIVE_TEST(on_version_2_a_group_of_exactly_these_processes_is_adopted),
 		LIVE_TEST(threads_that_pinned_themselves_are_pinned_again),
-		LIVE_TEST(in_a_container_the_processes_at_the_top_make_room),
 		LIVE_TEST(an_adopted_group_may_go_away_and_come_back),
 		LIVE_TEST(limits_of_a_batch_are_set_and_gone_afterwards),
 	};

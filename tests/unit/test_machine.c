@@ -177,7 +177,8 @@ static void a_step_that_fails_half_way_is_rolled_back(void **state)
 	live_make_group(CGROUP_CPU, LIVE_HOME);
 	live_make_group(CGROUP_CPU, LIVE_HOME "/inner");
 	tree_put(live.mounts.kinds[CGROUP_CPU].dir, "25000", LIVE_HOME "/cpu.cfs_quota_us");
-	service.cgroup = "/" LIVE_HOME "/inner";
+	live_move(CGROUP_CPU, LIVE_HOME "/inner", service_pids.pids[0]);
+	service.match = name_group(LIVE_HOME "/inner");
 	opts.speed = CONFIG_SPEED_BANDWIDTH;
 	free(before);
 	before = live_picture();

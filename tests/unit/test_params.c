@@ -43,6 +43,8 @@ static void every_kind_of_match_is_read(void **state)
 	accepts("[service a]\nmatch=unit:nginx.service\ntarget=p50<1us\n");
 	assert_int_equal(match->kind, MATCH_UNIT);
 	assert_string_equal(match->text, "nginx.service");
+	accepts("[service a]\nmatch=unit:user@1000.service/app.service\ntarget=p50<1us\n");
+	assert_string_equal(match->text, "user@1000.service/app.service");
 	accepts("[service a]\nmatch=exe:/opt/a b:c\ntarget=p50<1us\n");
 	assert_int_equal(match->kind, MATCH_EXE);
 	assert_string_equal(match->text, "/opt/a b:c");
@@ -174,7 +176,10 @@ static void matches_out_of_shape_say_what_to_write(void **state)
 			"write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
 	refuses_service("match", "cgroup:/a/",
 			"write the cgroup's path plainly, without '//', '/./', '/../' or '/' at the end");
-	refuses_service("match", "unit:a/b", "a unit name has no '/'");
+	refuses_service("match", "unit:/a",
+			"a '/' stands only between units, for example user@1000.service/app.service");
+	refuses_service("match", "unit:a/../b",
+			"a '/' stands only between units, for example user@1000.service/app.service");
 	memset(text, 'x', 256 + 4);
 	memcpy(text, "exe:", 4);
 	text[4 + 256] = '\0';
