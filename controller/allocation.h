@@ -22,7 +22,7 @@ struct allocation {
 	uint64_t sequence;
 	uint32_t speed[POLICY_MAX_SERVICES];  /* ladder step of each service */
 	uint32_t ways[POLICY_MAX_SERVICES], be_ways, idle_ways;
-	uint32_t be_memory, be_disk;          /* units of its limits */
+	uint32_t be_memory, be_disk;          /* units of its limits; 0: whole */
 };
 
 /* Everything idle, except the `reserved` lowest CPUs' cores, which never move. */

@@ -176,7 +176,7 @@ static uint64_t share_of(uint64_t value, uint32_t units)
 {
 	uint64_t share = value / LIMITS_UNITS * units + value % LIMITS_UNITS * units / LIMITS_UNITS;
 
-	return share ? share : 1;
+	return units ? share + !share : value;
 }
 
 void limits_scale(const struct limits *limits, uint32_t memory_units, uint32_t disk_units, struct limits *ret)

@@ -46,7 +46,7 @@ void limits_format_egress(const struct limits *limits, char *buf, size_t size);
 
 /* NULL has none. */
 bool limits_have_egress(const struct limits *limits);
-/* So many of LIMITS_UNITS of its memory and of its disk. */
+/* So many of LIMITS_UNITS of its memory and of its disk; 0: nobody moves it, and it is whole. */
 void limits_scale(const struct limits *limits, uint32_t memory_units, uint32_t disk_units, struct limits *ret);
 
 #endif

@@ -112,6 +112,8 @@ static void a_share_is_of_every_number_and_never_nothing(void **state)
 	limits_scale(&limits, 5, 3, &share);
 	assert_int_equal(share.memory_high_bytes, UINT64_MAX / 10 * 5 + 2);
 	assert_string_equal(share.io_max, "259:0 rbps=31457280 wbps=max riops=1 wiops=300");
+	limits_scale(&limits, 0, 0, &share);
+	assert_memory_equal(&share, &limits, sizeof(limits));
 	limits_scale(&limits, 1, 1, &share);
 	assert_string_equal(share.io_max, "259:0 rbps=10485760 wbps=max riops=1 wiops=100");
 }

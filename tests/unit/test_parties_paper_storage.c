@@ -248,6 +248,47 @@ static void a_service_behind_a_busy_disk_is_helped_where_cores_do_not(void **sta
 	bench_end(&without);
 }
 
+/* Whatever happens, at most one unit moves in a step, and memory is not taken from those who need it while it is scarce. */
+static void in_random_runs_every_step_is_legal_and_small(void **state)
+{
+	uint32_t nr_storage_steps = 0, nr_compute_steps = 0;
+	struct rng chance;
+
+	(void)state;
+	rng_seed(&chance, 4);
+	for (int run = 0; run < 60; run++) {
+		struct bench b = bench_prepare(PAPER, (struct bench_machine){ 1 + (uint32_t)rng_below(&chance, 4), 12,
+							(uint32_t)rng_below(&chance, 2) * 11, 12, true, -1 });
+
+		bench_option(&b, "storage", 1);
+		bench_option(&b, "overlap", (uint32_t)rng_below(&chance, 2));
+		for (uint32_t i = 0; i < b.view.nr_services; i++)
+			b.view.services[i].on_disk = rng_below(&chance, 2);
+		b.view.nr_memory = rng_below(&chance, 4) ? UNITS : 0;
+		b.view.nr_disk = rng_below(&chance, 4) ? UNITS : 0;
+		bench_start(&b);
+		for (int i = 0; i < 400; i++) {
+			int slacks[4], before[2] = { (int)b.view.be_memory, (int)b.view.be_disk }, moved;
+
+			b.view.memory_slack_bytes = rng_below(&chance, 2) ? GB / 2 : 2 * GB;
+			for (uint32_t s = 0; s < b.view.nr_services; s++)
+				slacks[s] = (int)rng_below(&chance, 1500) - 500;
+			bench_window(&b, slacks);
+			moved = abs((int)b.view.be_memory - before[0]) + abs((int)b.view.be_disk - before[1]);
+			assert_in_range(moved, 0, 1);
+			assert_int_equal(moved, b.d.direction && b.d.resource >= POLICY_NR_COMPUTE);
+			nr_storage_steps += (uint32_t)moved;
+			nr_compute_steps += b.d.direction && !moved;
+			if ((int)b.view.be_memory > before[0] && b.d.reason == POLICY_REASON_DOWNSIZE)
+				assert_true(b.view.services[b.d.subject].on_disk || b.view.memory_slack_bytes >= GB);
+			if ((int)b.view.be_disk != before[1])
+				assert_true(b.view.services[b.d.subject].on_disk);
+		}
+		bench_end(&b);
+	}
+	assert_true(nr_storage_steps > 1000 && nr_compute_steps > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_service_in_memory_has_none_taken_while_it_is_scarce),
 		cmocka_unit_test(memory_remembered_when_it_gets_scarce_is_refused_by_name),
 		cmocka_unit_test(a_limit_that_is_not_configured_is_on_no_wheel),
+		cmocka_unit_test(in_random_runs_every_step_is_legal_and_small),
 		cmocka_unit_test(a_service_behind_a_busy_disk_is_helped_where_cores_do_not),
 	};
 
