@@ -81,7 +81,7 @@ studies    := $(patsubst %,$(BUILD)/%,mixes emu fig8)
 fuzzers    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # Objects that may call nothing but each other and these (no I/O, clock, logging, allocation).
-pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest feedback \
+pure_o  := $(policy_o) $(patsubst %,$(BUILD)/controller/%.o,cpulist allocation qos judge totals view nearest feedback benefit \
 	sensor_wave schemata ladder effective) $(BUILD)/experiments/oracle/score.o $(patsubst %,$(BUILD)/metrics/%.o,window rolling choose)
 pure_ok := memcpy|memset|memmove|memcmp|bcmp|memchr|strcmp|strlen|strchr|exp|log|sqrt|abort|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_
 

@@ -5,9 +5,11 @@
  */
 #include "affinity.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpuset.h"
@@ -31,6 +33,33 @@ int affinity_set(pid_t tid, const struct cpulist *cpus)
 
 	memcpy(&mask, cpus, sizeof(mask));
 	return sched_setaffinity(tid, sizeof(mask), &mask) ? -errno : 0;
+}
+
+static uint32_t count_apart(pid_t pid, const struct cpulist *cpus)
+{
+	struct cpulist mask;
+	struct dirent *entry;
+	uint32_t nr = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && !affinity_read(atoi(entry->d_name), &mask))
+			nr += !cpulist_subset(cpus, &mask);
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+uint32_t affinity_count_apart(const struct match_pids *pids, const struct cpulist *cpus)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < pids->nr; i++)
+		nr += count_apart(pids->pids[i], cpus);
+	return nr;
 }
 
 int affinity_note(pid_t tid, uint64_t start, const char *dir, struct journal *j)

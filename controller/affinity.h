@@ -10,9 +10,12 @@
 
 #include "cpulist.h"
 #include "journal.h"
+#include "match.h"
 
 int affinity_read(pid_t tid, struct cpulist *ret);
 int affinity_set(pid_t tid, const struct cpulist *cpus);
+/* Threads of `pids` that may run on a part of `cpus` only. */
+uint32_t affinity_count_apart(const struct match_pids *pids, const struct cpulist *cpus);
 /*
  * Journals the mask of a thread that is narrower than what its cpuset group `dir` allows.  A thread that is gone is
  * fine.

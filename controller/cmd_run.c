@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "changes.h"
 #include "commands.h"
 #include "feedback.h"
 #include "hook.h"
@@ -62,8 +63,7 @@ struct run {
 	uint64_t carried_ns[POLICY_MAX_SERVICES];  /* of qos_net_delay */
 	struct qos_look look;
 	bool looking; /* for culprits */
-	bool lost, failed; /* already logged */
-	uint32_t nr_offline, nr_cores;
+	struct changes changes;
 };
 
 /* One line, then the exit code. */
@@ -306,51 +306,7 @@ static int start_tick(struct run *run)
 		read_cpu(run, i, &run->cpu_ns[i]);
 		read_throttled(run, i);
 	}
-	run->nr_cores = run->tick.topology->nr_cores;
 	return tick_init(&run->tick, run->config.nr_batches);
-}
-
-static void log_reports(struct run *run)
-{
-	const char *news;
-
-	while (run->clients && (news = sensor_client_news(run->clients)))
-		fprintf(stderr, "%s\n", news);
-}
-
-/* One line when trouble begins and one when it ends, however long it lasts. */
-static void log_changes(struct run *run)
-{
-	const struct outcome *outcome = &run->tick.report.outcome;
-	bool lost = run->tick.nr_lost > 0, failed = run->tick.nr_failed > 0;
-	uint32_t nr_offline = allocation_count(&run->tick.allocation, ALLOCATION_OFFLINE);
-
-	if (lost != run->lost)
-		fprintf(stderr, "event=signal-%s\n", lost ? "lost" : "back");
-	if (failed && !run->failed)
-		fprintf(stderr, "event=apply-failed error=\"%s\" where=\"%s\"\n", strerror(-outcome->error),
-			outcome->where);
-	else if (!failed && run->failed)
-		fprintf(stderr, "event=apply-back\n");
-	if (nr_offline != run->nr_offline)
-		fprintf(stderr, "event=cores-offline nr=%u\n", nr_offline);
-	if (run->tick.allocation.nr_cores != run->nr_cores)
-		fprintf(stderr, "event=cores-added nr=%u\n", run->tick.allocation.nr_cores - run->nr_cores);
-	run->nr_cores = run->tick.allocation.nr_cores;
-	run->nr_offline = nr_offline;
-	if (outcome->note[0])
-		fprintf(stderr, "event=%s%s note=\"%s\"\n", outcome->speed ? "speed-" : "drift", record_speed_word(outcome->speed),
-			outcome->note);
-	run->lost = lost;
-	run->failed = failed;
-	log_reports(run);
-	for (uint32_t i = 0; i < run->config.nr_services && run->sensor; i++) {
-		const char *lifecycle, *reason;
-
-		if (sensor_ebee_changed(run->sensor, i, &lifecycle, &reason))
-			fprintf(stderr, "event=lifecycle service=%s lifecycle=%s reason=\"%s\"\n", run->config.services[i].name,
-				lifecycle, reason);
-	}
 }
 
 static int step(struct run *run, uint64_t now_ns)
@@ -359,7 +315,7 @@ static int step(struct run *run, uint64_t now_ns)
 	int err = tick_step(&run->tick, now_ns, now_ns - run->last_ns);
 
 	run->last_ns = now_ns;
-	log_changes(run);
+	changes_log(&run->changes, &run->tick, run->sensor, run->clients);
 	look_for_culprits(run);
 	rapl_read(&run->rapl);
 	if (d->infeasible)

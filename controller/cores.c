@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "affinity.h"
+
+/* Steps in which the threads of each service are looked at once. */
+enum { LOOK_PERIOD = POLICY_MAX_SERVICES };
+
 int cores_find(struct cores *c, struct cgroup_mounts *mounts, enum config_affinity affinity, const struct topology *topo,
 	       char *error, size_t error_size)
 {
@@ -53,4 +58,15 @@ void cores_rollback(struct cores *c, struct group *groups, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr && c->by_affinity; i++)
 		pins_rollback(&groups[i].pins);
+}
+
+void cores_look(struct cores *c, struct group *groups, uint32_t nr_services, uint32_t nr_groups, const char *root,
+		uint64_t step, struct outcome *ret)
+{
+	uint32_t one = (uint32_t)(step % LOOK_PERIOD);
+
+	if (one < nr_services && !root[0])
+		groups[one].nr_apart = affinity_count_apart(&groups[one].pids, cores_target(c, &groups[one]));
+	for (uint32_t i = 0; i < nr_groups; i++)
+		group_look_for_drift(&groups[i], &c->sets, step, ret);
 }

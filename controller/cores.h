@@ -25,6 +25,9 @@ struct cpulist *cores_target(struct cores *c, struct group *g);
 /* Makes it so for all groups.  On failure *ret tells why; the caller rolls `u` back and calls cores_rollback. */
 int cores_apply(struct cores *c, struct group *groups, uint32_t nr, const char *root, struct journal *j, struct undo *u,
 		struct outcome *ret);
+/* What others changed, told in ret->note; and now and then whose threads do not follow. */
+void cores_look(struct cores *c, struct group *groups, uint32_t nr_services, uint32_t nr_groups, const char *root,
+		uint64_t step, struct outcome *ret);
 void cores_rollback(struct cores *c, struct group *groups, uint32_t nr);
 
 #endif

@@ -12,7 +12,7 @@ static void add_periods(const struct described *d, char *ret, size_t size)
 	uint32_t low_us = UINT32_MAX, high_us = 0;
 
 	for (uint32_t i = 0; i < d->nr_services; i++) {
-		uint32_t us = bandwidth_period_us(d->services[i].target_ns);
+		uint32_t us = bandwidth_period_us(d->groups[i].target_ns);
 
 		low_us = us < low_us ? us : low_us;
 		high_us = us > high_us ? us : high_us;
@@ -41,4 +41,18 @@ void describe_knobs(const struct described *d, char *ret, size_t size)
 					ladder_way_name(frequency_way(s->frequency)), s->ladder.nr_steps);
 	if (s->ladder.kind == SPEED_BANDWIDTH && d->nr_services)
 		add_periods(d, ret + len, size - len);
+}
+
+void describe_trouble(const struct described *d, struct trouble *ret)
+{
+	*ret = (struct trouble){ .speed = { d->speed->drift.nr_all, d->speed->left }, .given_up = d->speed->given_up };
+	for (uint32_t i = 0; i < d->nr_groups; i++) {
+		const struct group *g = &d->groups[i];
+		struct trouble_knobs *knobs = i < d->nr_services ? &ret->services[i] : &ret->batches;
+
+		knobs->nr_changed += g->drift.nr_all;
+		knobs->left |= g->left_alone && !group_is_gone(g);
+		if (i < d->nr_services)
+			ret->nr_apart[i] = g->nr_apart;
+	}
 }

@@ -14,6 +14,7 @@ uint32_t drift_seen(struct drift *d, uint64_t step)
 		d->nr = 0;
 		d->first_step = step;
 	}
+	d->nr_all++;
 	if (++d->nr < DRIFT_MAX)
 		return 0;
 	span = DRIFT_SPAN << d->nr_yields;

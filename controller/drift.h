@@ -18,6 +18,7 @@ enum { DRIFT_MAX = 5, DRIFT_SPAN = 60, DRIFT_MAX_DOUBLINGS = 6 };
 /* Of one owner of knobs: a control group, or the speed of the machine.  All zero at first. */
 struct drift {
 	uint32_t nr;            /* since first_step */
+	uint32_t nr_all;        /* ever */
 	uint32_t nr_yields;
 	uint64_t first_step, yielded_until;
 };

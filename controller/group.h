@@ -23,6 +23,7 @@ struct group {
 	bool is_batch, has_bandwidth;
 	bool left_alone; /* at the last step: it is gone, or somebody else insists on its values */
 	struct drift drift;
+	uint32_t nr_apart; /* threads of a service that were pinned to a part of its CPUs, at the last look */
 	uint64_t target_ns;
 	const struct limits *limits; /* batches; NULL: none.  Whoever planned keeps them */
 	const struct match *match;   /* which may name the group to adopt; NULL: none does.  Whoever planned keeps it */

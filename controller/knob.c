@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "inject.h"
@@ -39,6 +40,16 @@ int knob_open(struct knob *k, const struct knob_kind *kind, const char *dir, con
 	if (!err)
 		*k = new;
 	return err;
+}
+
+void knob_allow_many(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 void knob_close(struct knob *k)

@@ -55,6 +55,8 @@ struct undo {
 
 /* Opens dir/file for reading, and for writing where that is allowed.  The caller closes it with knob_close. */
 int knob_open(struct knob *k, const struct knob_kind *kind, const char *dir, const char *file);
+/* Hundreds of CPUs have a handful of files each, and the usual limit is 1,024: the hard one counts from now on. */
+void knob_allow_many(void);
 /* A closed knob, or one that was zeroed and given fd -1, is fine. */
 void knob_close(struct knob *k);
 /* The whole text.  Its length, or negative errno (-ENOSPC: it does not fit in `size` with its NUL). */

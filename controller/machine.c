@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "describe.h"
 #include "egress.h"
@@ -38,6 +37,7 @@ struct machine {
 	struct speed speed;
 	struct knob online, allowed; /* CPUs; `allowed` is closed where the kernel does not say */
 	struct cpulist homeless;     /* online, and of no core: found so at the last look */
+	struct cpulist usable;       /* at the last look */
 	struct undo undo;
 	uint64_t step;
 	bool in_force; /* what the groups are to have is what they have */
@@ -134,17 +134,6 @@ static int find_out(struct machine *m, const struct machine_opts *opts, char *er
 	return 0;
 }
 
-/* Hundreds of CPUs have a handful of files each, and the usual limit is 1,024. */
-static void allow_files(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static struct machine *machine_new(const struct machine_opts *opts)
 {
 	struct machine *m = calloc(1, sizeof(*m));
@@ -152,7 +141,7 @@ static struct machine *machine_new(const struct machine_opts *opts)
 	if (!m)
 		return NULL;
 	m->lock.fd = m->online.fd = m->allowed.fd = -1;
-	allow_files();
+	knob_allow_many();
 	m->dry = opts->dry;
 	m->topology = *opts->topology;
 	snprintf(m->root, sizeof(m->root), "%s", opts->root);
@@ -194,8 +183,16 @@ static int open_locked(struct machine *m, const struct machine_opts *opts, char 
 	return err;
 }
 
+static struct described described_of(const struct machine *m)
+{
+	return (struct described){ .mounts = &m->mounts, .cores = &m->cores, .cache = &m->cache, .egress = &m->egress,
+				   .speed = &m->speed, .groups = m->groups, .nr_services = m->nr_services,
+				   .nr_groups = m->nr_groups };
+}
+
 int machine_open(struct machine **ret, const struct machine_opts *opts, char *error, size_t error_size)
 {
+	struct described d;
 	struct machine *m = machine_new(opts);
 	char left[ERROR_SIZE];
 	int err = m ? 0 : -ENOMEM;
@@ -206,9 +203,8 @@ int machine_open(struct machine **ret, const struct machine_opts *opts, char *er
 	if (!err)
 		err = open_locked(m, opts, error, error_size);
 	if (!err) {
-		describe_knobs(&(struct described){ .mounts = &m->mounts, .cores = &m->cores, .cache = &m->cache,
-						    .egress = &m->egress, .speed = &m->speed, .services = m->groups,
-						    .nr_services = m->nr_services }, m->describe, sizeof(m->describe));
+		d = described_of(m);
+		describe_knobs(&d, m->describe, sizeof(m->describe));
 		*ret = m;
 		return 0;
 	}
@@ -259,9 +255,16 @@ static int read_online(const struct machine *m, struct cpulist *ret)
 	return err < 0 ? err : cpulist_parse(text, ret);
 }
 
+static void all_usable(const struct machine *m, struct cpulist *ret)
+{
+	topology_cpus(&m->topology, ret);
+	cpulist_and(ret, &m->usable);
+}
+
 /*
- * Targets of all sets.  CPUs that went offline are left out.  A group that is gone is left alone, and so is one that
- * somebody else insists on; best effort without a CPU keeps its set and is frozen.
+ * Targets of all sets.  CPUs that went offline are left out.  A service of which nobody is there gets all CPUs: one that
+ * starts in its group counts them, and makes its threads for so many.  A group that is gone is left alone, and so is one
+ * that somebody else insists on; best effort without a CPU keeps its set and is frozen.
  */
 static int aim(struct machine *m, const struct allocation *want, const struct cpulist *online, struct outcome *ret)
 {
@@ -269,6 +272,8 @@ static int aim(struct machine *m, const struct allocation *want, const struct cp
 		struct cpulist *target = cores_target(&m->cores, &m->groups[i]);
 
 		allocation_cpus(want, &m->topology, i < m->nr_services ? (int)i : ALLOCATION_BE, target);
+		if (i < m->nr_services && !m->groups[i].pids.nr)
+			all_usable(m, target);
 		cpulist_and(target, online);
 		if (i < m->nr_services && cpulist_empty(target))
 			return refuse(ret, -ENXIO, "no CPU is online for ", m->groups[i].name);
@@ -289,18 +294,6 @@ static int freeze_batches(struct machine *m, bool frozen, struct outcome *ret)
 	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
 		if (!m->groups[i].left_alone && cpulist_empty(cores_target(&m->cores, &m->groups[i])) == frozen)
 			err = group_freeze(&m->groups[i], frozen, &m->undo, ret);
-	return err;
-}
-
-/* Limits of best effort. */
-static int apply_limits(struct machine *m, const struct allocation *want, struct outcome *ret)
-{
-	int err = 0;
-
-	for (uint32_t i = m->nr_services; i < m->nr_groups && !err; i++)
-		if (!m->groups[i].left_alone)
-			err = limit_files_apply(&m->groups[i].limit_files, m->groups[i].limits, want->be_memory, want->be_disk,
-						&m->undo, ret);
 	return err;
 }
 
@@ -332,7 +325,7 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 	if (!err && m->speed.ladder.kind == SPEED_BANDWIDTH)
 		err = take_quotas(m, ret) ? ret->error : quotas_apply(m->groups, m->nr_services, &m->cores, want, &m->undo, ret);
 	if (!err)
-		err = apply_limits(m, want, ret);
+		err = quotas_limit(m->groups + m->nr_services, m->nr_groups - m->nr_services, want, &m->undo, ret);
 	if (!err)
 		err = freeze_batches(m, false, ret);
 	return err;
@@ -340,8 +333,7 @@ static int apply_all(struct machine *m, const struct allocation *want, const str
 
 static void look_for_drift(struct machine *m, struct outcome *ret)
 {
-	for (uint32_t i = 0; i < m->nr_groups; i++)
-		group_look_for_drift(&m->groups[i], &m->cores.sets, m->step, ret);
+	cores_look(&m->cores, m->groups, m->nr_services, m->nr_groups, m->root, m->step, ret);
 	resctrl_look_for_drift(&m->cache, m->step, ret);
 	speed_look_for_drift(&m->speed, m->step, ret);
 }
@@ -393,18 +385,10 @@ static int machine_apply(void *ctx, const struct allocation *want, struct outcom
 /* CPUs that were offline when we began, or not there at all, get cores and files of speeds. */
 static int take_up(struct machine *m, const struct cpulist *online)
 {
-	struct cpulist homeless = *online, cpus;
-	struct topology now;
+	struct cpulist cpus;
 
+	topology_follow(&m->topology, m->root, online, &m->homeless);
 	topology_cpus(&m->topology, &cpus);
-	cpulist_andnot(&homeless, &cpus);
-	cpulist_andnot(&homeless, &m->topology.isolated);
-	if (!cpulist_equal(&homeless, &m->homeless) && !topology_read(m->root, &now)) {
-		topology_grow(&m->topology, &now);
-		topology_cpus(&m->topology, &cpus);
-		cpulist_andnot(&homeless, &cpus);
-		m->homeless = homeless;
-	}
 	cpulist_and(&cpus, online);
 	return speed_add(&m->speed, &cpus, m->journal);
 }
@@ -422,7 +406,19 @@ static int machine_usable(void *ctx, struct cpulist *ret)
 	if (!err && m->allowed.fd >= 0 && knob_read(&m->allowed, text, sizeof(text)) >= 0 && !cpulist_parse(text, &allowed))
 		cpulist_and(ret, &allowed);
 	cpulist_andnot(ret, &m->cores.sets.denied);
+	if (!err)
+		m->usable = *ret;
 	return err;
+}
+
+static void machine_trouble(void *ctx, struct trouble *ret)
+{
+	const struct machine *m = ctx;
+	struct described d = described_of(m);
+
+	describe_trouble(&d, ret);
+	topology_cpus(&m->topology, &ret->avoided);
+	cpulist_andnot(&ret->avoided, m->dry ? &ret->avoided : &m->usable);
 }
 
 static int machine_memory_slack(void *ctx, uint64_t *ret_bytes)
@@ -435,7 +431,7 @@ static int machine_memory_slack(void *ctx, uint64_t *ret_bytes)
 struct actuator machine_actuator(struct machine *m)
 {
 	return (struct actuator){ .ctx = m, .apply = machine_apply, .usable = machine_usable,
-				  .memory_slack = machine_memory_slack };
+				  .memory_slack = machine_memory_slack, .trouble = machine_trouble };
 }
 
 int machine_adopt(struct machine *m, bool is_batch, uint32_t index, const struct match_pids *pids)

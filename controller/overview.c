@@ -156,6 +156,39 @@ static void print_machine(struct page *page, const json_t *status)
 		line(page, DIM, "%s", text(machine, "knobs"));
 }
 
+static void print_others(struct page *page, const char *whose, const json_t *knobs)
+{
+	double changed = number(knobs, "changed_by_others");
+
+	if (changed > 0)
+		line(page, YELLOW, "%s: changed by somebody else in %.0f windows, %s", whose, changed,
+		     json_is_true(json_object_get(knobs, "left_to_others")) ? "left to them for now" : "and put back");
+}
+
+/* What keeps the machine from what was decided, and is no failure. */
+static void print_trouble(struct page *page, const json_t *tick)
+{
+	const json_t *services = json_object_get(tick, "services"), *speed = json_object_get(tick, "speed");
+
+	for (size_t i = 0; i < json_array_size(services); i++) {
+		const json_t *s = json_array_get(services, i);
+		double pinned = number(s, "pinned_threads"), enough = number(s, "no_benefit_above");
+
+		print_others(page, text(s, "name"), s);
+		if (pinned > 0)
+			line(page, YELLOW, "%s: %.0f threads are pinned to a part of its CPUs, by themselves", text(s, "name"), pinned);
+		if (enough > 0)
+			line(page, YELLOW, "%s: more than %.0f cores do nothing; a pool of threads that was sized at its start?",
+			     text(s, "name"), enough);
+	}
+	print_others(page, "best effort", json_object_get(tick, "be"));
+	print_others(page, "speed", speed);
+	if (*text(speed, "given_up"))
+		line(page, YELLOW, "speed: does nothing by: %s", text(speed, "given_up"));
+	if (*text(tick, "avoided_cpus"))
+		line(page, YELLOW, "CPUs that are offline, or not for us: %s", text(tick, "avoided_cpus"));
+}
+
 static void print_decisions(struct page *page, const json_t *decisions)
 {
 	size_t nr = json_array_size(decisions), most = page->o->rows ? nr : DECISIONS;
@@ -191,5 +224,6 @@ void overview_print(const struct overview *o, const json_t *status, FILE *out)
 	line(&page, "", "%s", "");
 	if (*note)
 		line(&page, YELLOW, "%s", note);
+	print_trouble(&page, tick);
 	print_decisions(&page, json_object_get(status, "decisions"));
 }

@@ -168,7 +168,6 @@ static int pin_one(const struct look *l, struct pin *pin, bool known)
 	cpulist_and(&want, &l->p->target);
 	if (cpulist_empty(&want))
 		want = l->p->target;
-	l->p->nr_apart += !cpulist_equal(&want, &l->p->target);
 	l->p->drifted |= known && l->first && l->p->in_force && !cpulist_equal(&pin->now, &pin->set);
 	if (l->first || !pin->changed)
 		pin->before = pin->now;
@@ -270,7 +269,6 @@ int pins_apply(struct pins *p, const char *root, const struct match_pids *pids, 
 		struct look look = { .p = p, .nr_known = p->nr, .j = j, .first = !nr, .ret = ret };
 		uint32_t nr_writes = ret->nr_writes;
 
-		p->nr_apart = 0;
 		err = look_at_all(&look, pids);
 		quiet = ret->nr_writes == nr_writes ? quiet + 1 : 0;
 	}

@@ -32,7 +32,6 @@ struct pins {
 	size_t nr_masks, masks_size;
 	struct cpulist *masks; /* every target that there was */
 	bool in_force, drifted;
-	uint32_t nr_apart;     /* threads whose mask is not the target: they had pinned themselves */
 };
 
 /* Journals the masks of threads that are new.  Below a root nothing happens: a tree has no threads. */

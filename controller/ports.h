@@ -10,6 +10,7 @@
 
 #include "allocation.h"
 #include "policy.h"
+#include "trouble.h"
 
 /* Who ran while threads of a service waited for their CPU: times of waiting threads, in waits that ended in the window. */
 enum { CULPRITS_MAX = 5, CULPRIT_COMM_SIZE = 16, CULPRIT_CGROUP_SIZE = 128 };
@@ -103,6 +104,8 @@ struct actuator {
 	int (*usable)(void *ctx, struct cpulist *ret);
 	/* Memory that could be had without taking it from anybody.  NULL, or negative errno: unknown. */
 	int (*memory_slack)(void *ctx, uint64_t *ret_bytes);
+	/* Since the start, and now; NULL: never any. */
+	void (*trouble)(void *ctx, struct trouble *ret);
 };
 
 #endif

@@ -23,6 +23,17 @@ int quotas_apply(struct group *services, uint32_t nr, struct cores *cores, const
 	for (uint32_t i = 0; i < nr && !err; i++)
 		if (!services[i].left_alone)
 			err = bandwidth_apply(&services[i].bandwidth, cpulist_count(cores_target(cores, &services[i])),
-					      bandwidth_ladder.value[want->speed[i]], u, ret);
+					      services[i].pids.nr ? bandwidth_ladder.value[want->speed[i]] : BANDWIDTH_FULL_PERMILLE,
+					      u, ret);
+	return err;
+}
+
+int quotas_limit(struct group *batches, uint32_t nr, const struct allocation *want, struct undo *u, struct outcome *ret)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < nr && !err; i++)
+		if (!batches[i].left_alone)
+			err = limit_files_apply(&batches[i].limit_files, batches[i].limits, want->be_memory, want->be_disk, u, ret);
 	return err;
 }

@@ -297,6 +297,44 @@ static void add_limits(json_t *line, const struct tick *tick)
 		json_object_set_new(be, "link_mbit", json_real(egress->link_bps / 1e6));
 }
 
+static void add_knobs(json_t *object, const struct trouble_knobs *knobs)
+{
+	if (knobs->nr_changed)
+		json_object_set_new(object, "changed_by_others", json_integer(knobs->nr_changed));
+	if (knobs->left)
+		json_object_set_new(object, "left_to_others", json_true());
+}
+
+/* Only what there is, so that most ticks have none of it. */
+static void add_trouble(json_t *line, json_t *services, const struct tick *tick)
+{
+	json_t *be = json_object(), *speed = json_object();
+	struct trouble trouble;
+	char text[4096];
+
+	tick->actuator.trouble(tick->actuator.ctx, &trouble);
+	for (uint32_t i = 0; i < tick->report.view.nr_services; i++) {
+		json_t *service = json_array_get(services, i);
+
+		add_knobs(service, &trouble.services[i]);
+		if (trouble.nr_apart[i])
+			json_object_set_new(service, "pinned_threads", json_integer(trouble.nr_apart[i]));
+		if (tick->benefits[i].is_none)
+			json_object_set_new(service, "no_benefit_above", json_integer(tick->benefits[i].full_cores));
+	}
+	add_knobs(be, &trouble.batches);
+	json_object_update(json_object_get(line, "be"), be);
+	json_decref(be);
+	add_knobs(speed, &trouble.speed);
+	if (trouble.given_up[0])
+		json_object_set_new(speed, "given_up", json_string(trouble.given_up));
+	if (json_object_size(speed))
+		json_object_set(line, "speed", speed);
+	json_decref(speed);
+	if (!cpulist_empty(&trouble.avoided) && cpulist_format(&trouble.avoided, text, sizeof(text)) > 0)
+		json_object_set_new(line, "avoided_cpus", json_string(text));
+}
+
 json_t *record_tick_json(const struct tick *tick)
 {
 	const struct tick_report *report = &tick->report;
@@ -323,6 +361,8 @@ json_t *record_tick_json(const struct tick *tick)
 		json_object_set_new(line, "be", json_pack("{s:i}", "cores", (int)be));
 		json_object_set_new(line, "idle_cores", json_integer(idle));
 		add_limits(line, tick);
+		if (tick->actuator.trouble)
+			add_trouble(line, services, tick);
 		if (tick->ways.nr) {
 			json_object_set_new(json_object_get(line, "be"), "ways", json_integer(tick->allocation.be_ways));
 			json_object_set_new(line, "idle_ways", json_integer(tick->allocation.idle_ways));

@@ -106,6 +106,8 @@ static int give_up(struct speed *s, struct journal *j, struct outcome *ret)
 		snprintf(ret->where, sizeof(ret->where), "the journal, before setting speeds otherwise: %s", strerror(-way));
 		return way;
 	}
+	snprintf(s->given_up + strlen(s->given_up), sizeof(s->given_up) - strlen(s->given_up), "%s%s", s->given_up[0] ? " " : "",
+		 was);
 	s->gone = way == LADDER_NOTHING;
 	ret->speed = !s->gone ? OUTCOME_SPEED_OTHERWISE : s->may_be_quota ? OUTCOME_SPEED_BANDWIDTH : OUTCOME_SPEED_GONE;
 	snprintf(ret->note, sizeof(ret->note), "by=%s does nothing: %s; %s%s", was, s->useless, !s->gone ?

@@ -20,6 +20,7 @@ struct speed {
 	struct frequency *frequency; /* NULL unless it is what speed means here */
 	struct clocks *clocks;       /* NULL: nothing tells how fast CPUs really are */
 	struct effective judge;
+	char given_up[48];           /* ways, with blanks between */
 	const char *useless;         /* why the way is to be given up at the next step; NULL: it works, or may */
 	bool gone;                   /* none works: speeds are left alone */
 	bool may_be_quota;           /* then bandwidth stands in, which is the caller's: nobody asked for frequency by name */

@@ -78,6 +78,22 @@ static int measure(struct tick *tick, uint64_t window_ns)
 	return err < 0 ? err : 0;
 }
 
+static void judge_benefit(struct tick *tick, uint64_t window_ns)
+{
+	const struct policy_view *view = &tick->report.view;
+
+	for (uint32_t i = 0; i < view->nr_services && window_ns; i++) {
+		const struct policy_service *s = &view->services[i];
+		struct cpulist cpus;
+
+		if (s->signal == POLICY_LOST || !tick->steer || !tick->started)
+			continue;
+		allocation_cpus(&tick->allocation, tick->topology, (int)i, &cpus);
+		benefit_judge(&tick->benefits[i], s->have.cores, cpulist_count(&cpus), s->cpu_ns * 1000 / window_ns,
+			      qos_has_slack(s) && tick->report.slack_permille[i] < 0);
+	}
+}
+
 static int refuse(struct outcome *outcome, int err, const char *why)
 {
 	outcome->error = err;
@@ -143,6 +159,7 @@ int tick_step(struct tick *tick, uint64_t now_ns, uint64_t window_ns)
 	r->now_ns = now_ns;
 	look_for_cores(tick);
 	lost = measure(tick, window_ns);
+	judge_benefit(tick, window_ns);
 	tick->nr_lost = lost ? tick->nr_lost + 1 : 0;
 	totals_add(&tick->totals, tick->config, tick->ladder, &r->view, r->samples, tick->steer);
 

@@ -6,6 +6,7 @@
 #ifndef PARTIES_TICK_H
 #define PARTIES_TICK_H
 
+#include "benefit.h"
 #include "config.h"
 #include "ports.h"
 #include "totals.h"
@@ -45,6 +46,7 @@ struct tick {
 	uint32_t nr_first_cores;      /* of the allocation at the start: CPUs that come make more */
 	uint64_t start_ns;            /* records and status count from here */
 	uint32_t nr_lost, nr_failed;  /* failures in a row of the sensor, of the actuator */
+	struct benefit benefits[POLICY_MAX_SERVICES]; /* of more cores; while steering */
 	struct totals totals;
 	struct tick_report report;
 };

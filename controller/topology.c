@@ -252,3 +252,19 @@ void topology_cpus(const struct topology *topo, struct cpulist *ret)
 	for (uint32_t i = 0; i < topo->nr_cores; i++)
 		cpulist_or(ret, &topo->cores[i].cpus);
 }
+
+void topology_follow(struct topology *topo, const char *root, const struct cpulist *online, struct cpulist *homeless)
+{
+	struct cpulist left = *online, cpus;
+	struct topology now;
+
+	topology_cpus(topo, &cpus);
+	cpulist_andnot(&left, &cpus);
+	cpulist_andnot(&left, &topo->isolated);
+	if (cpulist_equal(&left, homeless) || topology_read(root, &now))
+		return;
+	topology_grow(topo, &now);
+	topology_cpus(topo, &cpus);
+	cpulist_andnot(&left, &cpus);
+	*homeless = left;
+}

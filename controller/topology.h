@@ -33,6 +33,11 @@ int topology_read(const char *root, struct topology *ret);
  * keep their place, in a known L3 domain or one more.  No core goes away.  What finds no room is left out.
  */
 void topology_grow(struct topology *topo, const struct topology *now);
+/*
+ * CPUs of `online` that are of no core and not isolated: reads them from sysfs and grows.  *homeless: those it could do
+ * nothing about, not to be tried again before others come; empty at first.
+ */
+void topology_follow(struct topology *topo, const char *root, const struct cpulist *online, struct cpulist *homeless);
 /* The CPUs of all cores. */
 void topology_cpus(const struct topology *topo, struct cpulist *ret);
 

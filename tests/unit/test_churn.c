@@ -285,6 +285,8 @@ static void check_set(uint32_t group, struct cpulist *seen)
 		return;
 	allocation_cpus(&world.tick.allocation, world.tick.topology, group < NR_SERVICES ? (int)group : ALLOCATION_BE, &want);
 	cpulist_and(&want, &online);
+	if (group < NR_SERVICES && groups[group].alive == 0)
+		return; /* whoever starts in it may count all CPUs */
 	if (group >= NR_SERVICES && cpulist_empty(&want)) {
 		assert_string_equal(steered_get(&world, group, "cgroup.freeze"), "1");
 		return;

@@ -160,16 +160,16 @@ static void who_had_pinned_itself_keeps_what_both_have_in_common(void **state)
 	pins.target = all;
 	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
 	assert_int_equal(outcome.nr_writes, 0);
-	assert_int_equal(pins.nr_apart, 1);
+	assert_int_equal(affinity_count_apart(&service_pids, &pins.target), 1);
 	pins.target = topo.cores[1].cpus;
 	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
-	assert_int_equal(pins.nr_apart, 0);
+	assert_int_equal(affinity_count_apart(&service_pids, &pins.target), 0);
 	assert_int_equal(assert_masks(pid, &topo.cores[1].cpus), 8);
 	pins.target = all;
 	assert_int_equal(pins_apply(&pins, "", &service_pids, j, &outcome), 0);
 	assert_int_equal(affinity_read(pid, &have), 0);
 	assert_true(cpulist_equal(&have, &first));
-	assert_int_equal(pins.nr_apart, 1);
+	assert_int_equal(affinity_count_apart(&service_pids, &pins.target), 1);
 	pins_close(&pins);
 	journal_close(j);
 	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 0);
@@ -251,6 +251,30 @@ static void threads_that_are_born_all_the_time_are_pinned(void **state)
 	assert_true(assert_masks(service_pids.pids[0], &all) > 0);
 }
 
+/* In cpusets, too. */
+static void threads_that_do_not_follow_are_counted(void **state)
+{
+	struct allocation whole;
+	struct actuator actuator;
+	static struct trouble trouble;
+
+	(void)state;
+	begin();
+	opts.affinity = CONFIG_AFFINITY_NO;
+	opts.nr_batches = 0;
+	assert_int_equal(affinity_set(service_pids.pids[0], &first), 0);
+	free(before);
+	before = live_picture();
+	whole = allocate(topo.nr_cores, false, 0);
+	open_machine();
+	actuator = machine_actuator(machine);
+	for (int i = 0; i < POLICY_MAX_SERVICES; i++) /* each service's turn comes once in so many steps */
+		assert_applied(&whole, 100);
+	actuator.trouble(actuator.ctx, &trouble);
+	assert_int_equal(trouble.nr_apart[0], 1);
+	close_machine();
+}
+
 static int run(void)
 {
 #define PINS_TEST(f) cmocka_unit_test_setup_teardown(f, rig_start, rig_finish)
@@ -260,6 +284,7 @@ static int run(void)
 		PINS_TEST(who_had_pinned_itself_keeps_what_both_have_in_common),
 		PINS_TEST(a_step_that_fails_afterwards_is_taken_back),
 		PINS_TEST(a_mask_that_is_changed_meanwhile_is_put_back_and_told),
+		PINS_TEST(threads_that_do_not_follow_are_counted),
 		PINS_TEST(threads_that_are_born_all_the_time_are_pinned),
 	};
 

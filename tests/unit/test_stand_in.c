@@ -104,6 +104,14 @@ static void assert_as_before(void)
 	assert_string_equal(tree_get(world.root, "run/parties/journal"), "");
 }
 
+static void assert_given_up(const char *ways)
+{
+	json_t *tick = record_tick_json(&world.tick);
+
+	assert_string_equal(json_string_value(json_object_get(json_object_get(tick, "speed"), "given_up")), ways);
+	json_decref(tick);
+}
+
 static void bandwidth_takes_the_place_of_speeds_that_do_nothing(void **state)
 {
 	const struct policy_view *view = &world.tick.report.view;
@@ -122,6 +130,7 @@ static void bandwidth_takes_the_place_of_speeds_that_do_nothing(void **state)
 	assert_int_equal(view->services[0].min.speed, 0);
 	assert_int_equal(view->services[0].max.speed, BANDWIDTH_NR_STEPS - 1);
 	assert_true(nr_quotas > 20); /* the policy moves them */
+	assert_given_up("userspace cap");
 	/* Speeds are nobody's any more, and as fast as they can. */
 	assert_int_equal(atoi(tree_line(world.root, CPUS "0/cpufreq/scaling_max_freq")), 3000000);
 	assert_as_before();
