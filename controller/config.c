@@ -106,6 +106,10 @@ static int section_end(struct parser *p)
 		if (params[i].section == p->section && !params[i].standard && !p->seen[i])
 			return fail(p, p->section_line, params[i].key, "missing in %s: write %s = %s", p->label,
 				    params[i].key, params[i].form);
+	if (p->section == PARAM_SERVICE)
+		((struct config_service *)p->object)->match_line = p->seen[param_find(PARAM_SERVICE, "match")];
+	else if (p->section == PARAM_BATCH)
+		((struct config_batch *)p->object)->match_line = p->seen[param_find(PARAM_BATCH, "match")];
 	return 0;
 }
 

@@ -61,14 +61,14 @@ struct config_service {
 	enum config_lifecycle lifecycle;
 	enum config_storage storage;
 	uint32_t cores_min, cores_max; /* cores_max 0: as many as there are */
-	int line;                      /* of its section header, for later messages */
+	int line, match_line;          /* of its section header, and of its match, for later messages */
 };
 
 struct config_batch {
 	char name[CONFIG_NAME_SIZE];
 	struct match match;
 	struct limits limits;
-	int line;
+	int line, match_line;
 };
 
 struct config {

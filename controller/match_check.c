@@ -34,11 +34,11 @@ static struct group group_at(const struct config *config, uint32_t i)
 	if (i < config->nr_services) {
 		const struct config_service *s = &config->services[i];
 
-		return (struct group){ "service", s->name, &s->match, s->line };
+		return (struct group){ "service", s->name, &s->match, s->match_line };
 	}
 	const struct config_batch *b = &config->batches[i - config->nr_services];
 
-	return (struct group){ "batch", b->name, &b->match, b->line };
+	return (struct group){ "batch", b->name, &b->match, b->match_line };
 }
 
 static int __attribute__((format(printf, 4, 5)))

@@ -102,12 +102,12 @@ done
 cores=$("$parties" check -c <(printf '%b' "${service}cores = 512\n") 2>&1 |
 	sed -n 's/.*this machine has \([0-9]*\) to give.*/\1/p')
 refuse_match 'a port nobody listens on' \
-	'1: match: nobody listens on port 21097; start the service first or correct the port' \
+	'2: match: nobody listens on port 21097; start the service first or correct the port' \
 	'[service cli-a]\nmatch = port:21097\ntarget = p99 < 25ms\n'
-refuse_match 'a pid that is gone' "1: match: pid $gone does not exist; start the service first or correct the pid" \
+refuse_match 'a pid that is gone' "2: match: pid $gone does not exist; start the service first or correct the pid" \
 	"[service cli-a]\nmatch = pid:$gone\ntarget = p99 < 25ms\n"
 refuse_match 'two services with one process' \
-	"4: match: service 'cli-a' and service 'cli-b' both claim pid $alive (sleep); give each its own processes" \
+	"5: match: service 'cli-a' and service 'cli-b' both claim pid $alive (sleep); give each its own processes" \
 	"$service$other"
 refuse_match 'fewer cores than the floor' \
 	"1: cores: floors need 500 cores, this machine has $cores to give; lower a floor or take a service away" \
