@@ -87,7 +87,7 @@ pure_ok := memcpy|memset|memmove|memcmp|bcmp|memchr|strcmp|strlen|strchr|exp|log
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps objects demo accuracy check check-all check-cases check-faults check-vm cost figures fit plant-check sim purity clean help install tests fuzzers
+.PHONY: all deps objects demo accuracy check check-all check-cases check-faults check-vm cost figures fit plant-check sim purity clean help install tests fuzzers sanitized warned
 
 all: $(BUILD)/parties $(BUILD)/libebee.a $(BUILD)/libebee.so $(programs:%=$(BUILD)/%) $(BUILD)/purity
 
@@ -158,8 +158,8 @@ $(BUILD)/web_page.inc: controller/web_page.html
 	$(call say,PAGE,$<)
 	@mkdir -p $(@D)
 	$(Q)sed 's/\\/&&/g; s/"/\\"/g; s/.*/"&\\n"/' $< > $@
-$(BUILD)/controller/live.o $(BUILD)/fuzz/controller/live.o: $(BUILD)/web_page.inc
-$(call obj,controller/*.c) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(wildcard controller/*.c)): controller/inject_calls.h
+$(BUILD)/controller/live.o: $(BUILD)/web_page.inc
+$(call obj,controller/*.c): controller/inject_calls.h
 
 $(BUILD)/libebee.a: $(ebee_o)
 	$(call say,AR,$(@F))
@@ -195,22 +195,26 @@ $(BUILD)/purity: $(pure_o)
 	if [ -n "$$bad" ]; then echo "purity: not allowed in pure files:" $$bad >&2; exit 1; fi; touch $@
 purity: $(BUILD)/purity
 
-# Every C file of the host by itself, for a compiler's opinion.
-objects: $(call obj,metrics/*.c policies/*.c controller/*.c experiments/*/*.c tests/unit/*.c tests/bpf/*.c tests/cases/*.c \
+# Every C file of the host by itself, for a compiler's opinion; the unit tests are one each already.
+$(BUILD)/tests/%.o: CPPFLAGS += -Itests
+$(BUILD)/tests/%.o: SANFLAGS += $(quick)
+objects: $(unit_tests) $(call obj,metrics/*.c policies/*.c controller/*.c experiments/*/*.c tests/bpf/*.c tests/cases/*.c \
 	tests/cases/common/*.c)
 
 # --- tests ----------------------------------------------------------------------------------------------------------
+# With sanitizers it takes longer to build a test well than to run it.
+quick = $(if $(SAN),-O0)
 LDLIBS_TEST = $(shell $(PKGCONF) --libs cmocka) $(LDLIBS_PARTIES)
 # A test that replaces a library function names it on a line "wrap: f g h" in its first comment.
 wraps = $(patsubst %,-Wl$(comma)--wrap=%,$(shell sed -n 's/^ \* wrap: //p' $(1)))
 $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(filter %.o,$^) $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
+	$(Q)$(COMPILE) $(quick) -MT $@ -MF $@.d -Itests $< $(filter %.o,$^) $(call wraps,$<) $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -o $@
 $(BUILD)/tests/%: tests/bpf/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a | $(skels)
 	$(call say,TEST,$(@F))
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
+	$(Q)$(COMPILE) $(quick) -MT $@ -MF $@.d -Itests $< $(LDFLAGS) $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_TEST) -lpthread -o $@
 tests: $(unit_tests) $(bpf_tests) $(cost_programs) $(studies) $(BUILD)/predict
 
 # Programs of hard cases: one per file of tests/cases, each with everything in tests/cases/common.
@@ -233,19 +237,23 @@ cost:
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all $(cost_programs)
 	$(Q)BUILD=$(BUILD) experiments/cost/run
 
-# libFuzzer needs clang; the library's code is compiled with coverage once for all of them.
-FUZZFLAGS := -std=gnu11 -O1 -gline-tables-only -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP
-fuzz_o := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out controller/main.c,$(wildcard controller/*.c policies/*.c \
-	metrics/*.c experiments/plant/*.c experiments/oracle/*.c)) experiments/common/profile.c)
-$(BUILD)/fuzz/%.o: %.c | $(skels)
-	$(call say,FUZZ,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -c $< -o $@
-	$(Q)$(call inject,$<,$@)
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(fuzz_o)
+# Sanitizers: of clang, whose see more than gcc's and which libFuzzer needs; one build of warnings too, for all three.
+# Coverage takes time: only what fuzzers feed has it.
+sanitized = $(Q)mkdir -p $(BUILD)/san; flock $(BUILD)/san $(MAKE) --no-print-directory CC=$(CLANG) SAN=address,undefined COVERAGE=1 \
+	WERROR=1 CFLAGS='-O1 -g1' BUILD=$(BUILD)/san
+ifneq ($(COVERAGE),)
+$(control_o) $(BUILD)/experiments/common/profile.o: SANFLAGS += -fsanitize=fuzzer-no-link
+endif
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,FUZZ,$(@F))
-	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -MF $@.d -MT $@ $< $(fuzz_o) $(LDLIBS_PARTIES) -o $@
-fuzzers: $(fuzzers)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -fsanitize=fuzzer -MT $@ -MF $@.d $< $(BUILD)/libparties.a $(BUILD)/libebee.a $(LDLIBS_PARTIES) -o $@
+fuzzers:
+	$(sanitized) $(fuzzers:$(BUILD)/%=$(BUILD)/san/%)
+sanitized:
+	$(sanitized) $(unit_tests:$(BUILD)/%=$(BUILD)/san/%)
+warned:
+	$(sanitized) objects
 
 # Warnings are errors here, and nowhere else: another compiler may know more of them.
 check check-all:
@@ -293,9 +301,8 @@ $(BUILD)/experiments/policies/study.o: CPPFLAGS += -DVALID_SOURCES='"$(shell cat
 $(BUILD)/experiments/policies/study.o: $(valid_src)
 # Likewise what an oracle has found.
 oracle_src := $(valid_src) $(wildcard experiments/oracle/levels.[ch] controller/totals.[ch])
-levels_o := $(BUILD)/experiments/oracle/levels.o $(BUILD)/fuzz/experiments/oracle/levels.o
-$(levels_o): CPPFLAGS += -DORACLE_SOURCES='"$(shell cat $(oracle_src) | cksum | cut -d" " -f1)"'
-$(levels_o): $(oracle_src)
+$(BUILD)/experiments/oracle/levels.o: CPPFLAGS += -DORACLE_SOURCES='"$(shell cat $(oracle_src) | cksum | cut -d" " -f1)"'
+$(BUILD)/experiments/oracle/levels.o: $(oracle_src)
 # How well the simulated queue describes real servers.
 $(BUILD)/predict: $(BUILD)/experiments/fit/predict.o $(BUILD)/libparties.a $(BUILD)/libebee.a
 	$(call say,LD,$(@F))

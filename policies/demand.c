@@ -293,7 +293,9 @@ double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, ui
 
 uint32_t demand_least_cores(const struct demand *d, uint32_t speed)
 {
-	return (uint32_t)(demand_rush(d) * demand_cost_ns(d, speed) / 1e9 / full) + 1;
+	double busy = demand_rush(d) * demand_cost_ns(d, speed) / 1e9 / full;
+
+	return busy < UINT16_MAX ? (uint32_t)busy + 1 : UINT16_MAX; /* a guess of the first windows may be absurd */
 }
 
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max)

@@ -20,12 +20,12 @@ fuzz() {
 	local name=$1
 	mkdir -p "$scratch/$name"
 	cp -r "tests/fuzz/corpus/$name/." "$scratch/$name" &&
-		nice -n 5 "$BUILD/fuzz/fuzz_$name" -max_total_time=$seconds -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
+		nice -n 5 "$BUILD/san/fuzz/fuzz_$name" -max_total_time=$seconds -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 \
 			-artifact_prefix="$scratch/$name." "$scratch/$name" >"$scratch/$name.log" 2>&1
 	echo $? >"$scratch/$name.status"
 }
 
-tap_try 'the fuzzers build' make -j2 BUILD="$BUILD" fuzzers
+tap_try 'the fuzzers build' nice make -j2 BUILD="$BUILD" fuzzers
 # One after another, since others run beside us; with --all as many at once as there are CPUs.
 running=0 most=1
 [ -z "${TEST_ALL:-}" ] || most=$(nproc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * test_cgroup.c - hierarchies of version 1, 2, both and in containers, on fake trees; making a group on this machine.
+ * waits: groups
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_culprits.c - groups of this machine by their ids, as root.
+ * waits: groups
  */
 #include <stdarg.h>
 #include <stddef.h>

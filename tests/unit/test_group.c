@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * test_group.c - which groups are made, adopted and filled, on this machine, as root; leaves nothing.
+ * waits: groups
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 /*
  * test_machine.c - the actuators on this machine, as root: with version 1, version 2 or both, whatever is mounted.
  * Uses two processes of its own and control groups below `parties` and `parties-test`; leaves nothing.
+ * waits: groups
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 /*
  * test_restore.c - putting back: from hand-written journals on a fake tree, and after kill -9 on this machine, as root.
  * wrap: pwrite
+ * waits: groups
  */
 #include <stdarg.h>
 #include <stddef.h>
