@@ -112,12 +112,12 @@ static struct option best_effort_option(const struct adaptive_service *mine, con
 					const struct policy_service *s, uint32_t most, uint32_t speed)
 {
 	struct option o = { .share = { most, s->have.ways, speed } };
-	uint32_t enough = (uint32_t)(2 * mine->demand.busy_rate * demand_cost_ns(&mine->demand, speed) / 1e9) + 2;
+	double enough = 2 * mine->demand.busy_rate * demand_cost_ns(&mine->demand, speed) / 1e9 + 2;
 
 	if (enough < s->min.cores)
 		enough = s->min.cores;
 	if (enough < most)
-		o.share.cores = enough;
+		o.share.cores = (uint32_t)enough;
 	o.cost = cost_of(mine, view, o.share.cores, speed);
 	return o;
 }
