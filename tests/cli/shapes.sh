@@ -80,6 +80,14 @@ else
 	lay_out vm-odd
 	every_way none 'a virtual machine'
 fi
+# Eight efficiency cores that are slower than the ladder of the performance cores.
+lay_out i9-12900k
+for cpu in {16..23}; do
+	echo 2900000 | tee "$tree/sys/devices/system/cpu/cpu$cpu/cpufreq"/{cpuinfo_max_freq,scaling_max_freq} >/dev/null
+	echo 1800000 >"$tree/sys/devices/system/cpu/cpu$cpu/cpufreq/base_frequency"
+done
+picture >"$scratch/before"
+steer 0 'speed=cpufreq by=cap steps=12' auto 'cores of two kinds'
 lay_out epyc-7302 cgroup=v2-nocpu cpufreq=none
 steer 0 speed=none auto 'no cpu controller and no cpufreq'
 lay_out epyc-7302 cgroup=v2-nocpuset
