@@ -272,6 +272,23 @@ int find_tcp(struct bpf_iter__tcp *ctx)
 
 #define UNIX_IDLE_NS 60000000000ULL
 
+/* Ends what is answered and open.  false: a read did, just now. */
+static __always_inline bool settle(struct exchange *x, struct exchange_done *done)
+{
+	__u64 begin = x->begin;
+
+	x->swept_begin = begin;
+	x->swept_end = x->last_write;
+	x->swept_blocked_ns = x->blocked_ns;
+	if (__sync_val_compare_and_swap(&x->begin, begin, 0) != begin) {
+		x->swept_begin = 0;
+		return false;
+	}
+	x->swept_end = x->last_write; /* again: an offer that came before this knows nothing of it */
+	copy_done(x, begin, x->swept_end, x->swept_blocked_ns, done);
+	return true;
+}
+
 /* Returns false when nothing is open on the connection.  `closing`: the client has all it wanted, or left.  `request`: what
  * waits unread is one, or a part. */
 static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closing, bool request, __u64 now)
@@ -290,13 +307,8 @@ static __always_inline bool sweep_one(struct exchange *x, bool whole, bool closi
 	result = &swept[service];
 
 	bpf_spin_lock(&x->lock);
-	if (!whole && x->begin && x->last_write && now - x->last_write >= settle_ns) {
-		over = true;
-		x->swept_begin = x->begin;
-		x->swept_end = x->last_write;
-		x->swept_blocked_ns = x->blocked_ns;
-		take(x, x->last_write, &done);
-	}
+	if (!whole && x->begin && x->last_write && now - x->last_write >= settle_ns)
+		over = settle(x, &done);
 	alive = x->begin || x->arrival;
 	if (x->begin && (!x->last_write || (whole && !closing))) {
 		open = true;
@@ -416,7 +428,7 @@ static __always_inline void end_unix(struct exchange *x)
 	over = x->begin && x->last_write;
 	aborted = x->begin && !x->last_write;
 	if (over)
-		take(x, x->last_write, &done);
+		over = take(x, x->last_write, &done);
 	bpf_spin_unlock(&x->lock);
 
 	if (over)

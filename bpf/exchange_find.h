@@ -93,7 +93,15 @@ static __always_inline void count_datagram(void)
 /* Neither requests nor answers that we could tell apart: declared once, when it was recognised. */
 static __always_inline bool is_left(const struct exchange *x)
 {
-	return parse_is_left(&x->in) && lifecycle[SERVICE_INDEX(x->service)] == EXCHANGE_PER_REQUEST;
+	return x->left && lifecycle[SERVICE_INDEX(x->service)] == EXCHANGE_PER_REQUEST;
+}
+
+/* NULL: not TCP, or Multipath TCP.  Of an observed socket alone: any other may have the number for something else. */
+static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
+{
+	if (!under_socket_lock)
+		return bpf_skc_to_tcp_sock(sk);
+	return sk->sk_protocol == IPPROTO_TCP ? bytes_tcp(sk) : NULL; /* a cast is no call */
 }
 
 /* The exchange of an observed socket, measured or not, or NULL: after two or three tests on nearly every socket of a

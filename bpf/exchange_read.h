@@ -8,6 +8,20 @@
 
 #include "exchange_find.h"
 
+/* More is here, up to `end`. */
+static __always_inline void stamp(struct exchange *x, bool tcp, __u32 end, __u64 now)
+{
+	if (!x->arrival) {
+		x->arrival = now;
+	} else if (!tcp) {
+		x->arrival_last = now;
+	} else if (end != x->seq_stamped) {
+		x->arrival_last = now;
+		x->seq_last = x->seq_stamped;
+	}
+	x->seq_stamped = end;
+}
+
 static __always_inline int on_arrival(struct sock *sk)
 {
 	struct tcp_sock *tp;
@@ -22,7 +36,7 @@ static __always_inline int on_arrival(struct sock *sk)
 	if (!x)
 		return 0;
 	service = x->service;
-	tp = bpf_skc_to_tcp_sock(sk);
+	tp = tcp_of(sk);
 	now = tp ? tp->tcp_clock_cache : bpf_ktime_get_ns(); /* it was looked at for this very packet */
 	if (tp) {
 		if (is_subflow(tp))
@@ -39,21 +53,13 @@ static __always_inline int on_arrival(struct sock *sk)
 	if (line) {
 		if (tp)
 			stamps_add(&line->stamps, end, (__s32)(x->in.next - tp->copied_seq) < 0 ? x->in.next : tp->copied_seq, now);
-		goto pend;
+	} else if (tp && is_alone(x)) {
+		stamp(x, true, end, now);
+	} else {
+		bpf_spin_lock(&x->lock);
+		stamp(x, tp, end, now);
+		bpf_spin_unlock(&x->lock);
 	}
-
-	bpf_spin_lock(&x->lock);
-	if (!x->arrival) {
-		x->arrival = now;
-	} else if (!tp) {
-		x->arrival_last = now;
-	} else if (end != x->seq_stamped) {
-		x->arrival_last = now;
-		x->seq_last = x->seq_stamped;
-	}
-	x->seq_stamped = end;
-	bpf_spin_unlock(&x->lock);
-pend:
 	set_pending(service);
 	return 0;
 }
@@ -71,9 +77,9 @@ static __always_inline void on_close(struct sock *sk)
 	__u64 now;
 
 	x = find(sk, false);
-	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return;
+	tp = tcp_of(sk);
 	service = x->service;
 	cell = cell_of(service);
 	if (!cell || by_library(service))
@@ -93,11 +99,9 @@ static __always_inline void on_close(struct sock *sk)
 	if (!tp)
 		written = x->write_seq;
 	if (x->begin && x->last_write) {
-		over = true;
-		take(x, x->last_write, &done);
+		over = take(x, x->last_write, &done);
 	} else if (x->begin && written != x->write_seq) {
-		over = unseen = true;
-		take(x, now, &done);
+		over = unseen = take(x, now, &done);
 	} else if (x->begin || (tp && x->arrival)) { /* outside TCP an end raises the stamp, too */
 		aborted = true;
 	}
@@ -134,121 +138,132 @@ static __always_inline int note_read(struct exchange *x, struct exchange_cell *c
 	return 0;
 }
 
-/* How many requests began in what was just read, by its bytes; 1 where those do not tell: then every read begins one, or
- * brings more of the one that is open. */
-static __always_inline __u32 taken_begun(struct exchange *x)
-{
-	__u32 nr = x->nr_begun ? __sync_lock_test_and_set(&x->nr_begun, 0) : 0;
-
-	return x->in.protocol >= EXCHANGE_HTTP1 || (x->in.protocol == EXCHANGE_NEW && x->in.kind == NEW_FRAMES) ? nr : 1;
-}
-
-/* Under the lock: more of the request that is open, or nothing of any.  true: the sweep had ended it, and *booked is to be
- * taken back. */
+/* More of the request that is open, or nothing of any.  true: the sweep had ended it, and *booked is to be taken back. */
 static __always_inline bool go_on(struct exchange *x, __u64 last, struct exchange_done *booked)
 {
 	bool amended = false;
 
-	if (x->revoked) {
-		if (!x->last_write)
-			x->begin = 0;
-		x->revoked = 0;
-	}
 	/* What was written so far was an interim answer: the body was waited for. */
-	if (x->in.protocol == EXCHANGE_HTTP1 && (x->in.flags | x->in.ended) & PARSE_EXPECT && (x->last_write || x->swept_begin)) {
+	if (x->in.protocol == EXCHANGE_HTTP1 && (x->in.flags | x->in.ended) & PARSE_EXPECT && is_answered(x)) {
 		amended = !x->begin;
+		x->last_write = 0;
 		if (amended)
 			reopen(x, booked);
+		x->first_write = 0;
 		x->in.flags &= ~PARSE_EXPECT;
 		x->in.ended &= ~PARSE_EXPECT;
-		x->first_write = x->last_write = 0;
 	}
 	if (x->begin && !x->last_write)
 		x->owed_from = last;
 	return amended;
 }
 
+/* What a read did to a connection's exchange. */
+struct read_did {
+	bool over, amended; /* *done is to be booked, or to be taken back */
+	bool unseen, begun, no_arrival;
+};
+
+/* Bytes up to `copied` have been read; `begins`: a request began in them, or more of one that is open came. */
+static __always_inline void take_read(struct exchange *x, bool tcp, __u32 copied, __u32 written, __u64 now, bool begins,
+				      struct exchange_done *done, struct read_did *did)
+{
+	bool stamped = x->arrival, whole = per_connection(x->service);
+	__u64 first, last;
+
+	consume(x, tcp, copied, now, &first, &last);
+	x->read_seq = copied;
+	if (!begins) {
+		did->amended = go_on(x, last, done);
+		return;
+	}
+	if (whole && x->begin) {
+		last = x->owed_from;
+	} else if (x->begin && x->last_write) {
+		did->over = take(x, x->last_write, done);
+	} else if (x->begin && written != x->write_seq) {
+		/* Answered, but the hook of that write has not run yet or never will. */
+		did->over = did->unseen = take(x, first, done);
+	}
+	x->write_seq = written;
+	x->owed_from = last;
+	if (x->begin) {
+		x->swept_begin = 0;
+	} else {
+		did->begun = true;
+		did->no_arrival = !stamped;
+		open_exchange(x, first, now);
+	}
+}
+
+static __always_inline void count_read(const struct exchange_done *done, const struct read_did *did, __u32 service)
+{
+	struct exchange_cell *cell = cell_of(service);
+
+	if (!cell)
+		return;
+	if (did->over || did->amended)
+		book(done, service, did->over ? 1 : -1);
+	if (did->amended)
+		count_amended(cell, service);
+	if (did->unseen)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
+	if (did->begun)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
+	if (did->no_arrival)
+		__sync_fetch_and_add(&cell->counters[EXCHANGE_NO_ARRIVAL], 1);
+}
+
+/* Its bytes tell where requests begin; elsewhere every read after an answer is one. */
+static __always_inline bool bytes_tell(const struct exchange *x)
+{
+	return x->in.protocol >= EXCHANGE_HTTP1 || (x->in.protocol == EXCHANGE_NEW && x->in.kind == NEW_FRAMES);
+}
+
+/* What on_bytes (recognise.h) did not see. */
 static __always_inline int on_read(struct sock *sk, int ret, int flags)
 {
 	struct exchange_done done = {};
 	struct exchange_cell *cell;
+	struct read_did did = {};
 	struct tcp_sock *tp;
 	struct exchange *x;
-	bool over = false, unseen = false, amended = false, begun = false, stamped, whole;
-	__u64 now, first, last;
-	__u32 copied = 0, written = 0, service, nr_begun = 1;
+	__u64 now;
+	__u32 copied = 0, written = 0;
+	bool begins;
 
 	if (ret < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
 	x = find(sk, true);
 	if (!x)
 		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!ret) {
-		if (!tp)
-			on_close(sk); /* the only sign of an end outside TCP */
+	tp = tcp_of(sk);
+	if (tp) {
+		copied = tp->copied_seq;
+		written = tp->write_seq;
+		if (!ret || copied == x->read_seq)
+			return 0;
+	} else if (!ret) {
+		on_close(sk); /* the only sign of an end outside TCP */
 		return 0;
 	}
 	if (x->owner == OWNER_UNKNOWN && !claim(x))
 		return 0;
-	service = x->service;
-	cell = cell_of(service);
+	cell = cell_of(x->service);
 	if (!cell)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (tp) {
-		copied = tp->copied_seq;
-		written = tp->write_seq;
-	}
-	if (by_library(service))
+	if (by_library(x->service))
 		return note_read(x, cell, tp, copied, now);
 	if (x->pipelined)
 		return 0;
-	if (x->in.protocol)
-		nr_begun = taken_begun(x);
-	whole = per_connection(service);
+	begins = lifecycle[SERVICE_INDEX(x->service)] != EXCHANGE_PER_REQUEST || !bytes_tell(x);
 
 	bpf_spin_lock(&x->lock);
-	if (!tp)
-		written = x->write_seq;
-	stamped = x->arrival;
-	consume(x, tp, copied, now, &first, &last);
-	if (!nr_begun) {
-		amended = go_on(x, last, &done);
-		goto out;
-	}
-	if (whole && x->begin) {
-		last = x->owed_from;
-	} else if (x->begin && x->last_write) {
-		over = true;
-		take(x, x->last_write, &done);
-	} else if (x->begin && written != x->write_seq) {
-		/* Answered, but the hook of that write has not run yet or never will. */
-		over = unseen = true;
-		take(x, first, &done);
-	}
-	if (!x->begin) {
-		begun = true;
-		x->begin = first;
-		x->first_read = now;
-		x->first_write = 0;
-	}
-	x->write_seq = written;
-	x->owed_from = last;
-	x->swept_begin = 0;
-out:
+	take_read(x, tp, copied, tp ? written : x->write_seq, now, begins, &done, &did);
 	bpf_spin_unlock(&x->lock);
 
-	if (over || amended)
-		book(&done, service, over ? 1 : -1);
-	if (amended)
-		count_amended(cell, service);
-	if (unseen)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_UNSEEN_WRITE], 1);
-	if (begun)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_BEGUN], 1);
-	if (begun && !stamped)
-		__sync_fetch_and_add(&cell->counters[EXCHANGE_NO_ARRIVAL], 1);
+	count_read(&done, &did, x->service);
 	return 0;
 }
 

@@ -20,10 +20,17 @@
  * chunk, each with its sequence number, so that a read that takes a part leaves the right stamp behind and an arrival
  * between the copy and our hook is not lost.
  *
- * Concurrency.  Softirq (arrival), several threads (reads, writes), and the sweep meet on one socket; all fields are
- * under the value's spin lock.  It is held for some dozens of instructions and never across a helper.  A client may
- * answer before the write hook of the previous response has run: the next read then finds write_seq advanced and ends
- * the exchange itself, and the late hook finds nothing new and leaves.
+ * Concurrency.  Softirq (arrival), several threads (reads, writes), and the sweep meet on one socket.  Where the kernel
+ * shows bytes and offers (6.16), a TCP connection's arrivals, reads, sends and end are seen under the socket's own lock, and
+ * need no other: reads count when they are about to be copied, sends that have room when they are offered.  The hooks
+ * after the lock find by read_seq and write_seq that nothing is left to do.  The sweep alone comes from outside; who turns
+ * `begin` to zero, atomically, has ended the exchange.  A send that may wait for the peer (send_since) is over outside,
+ * too: until then, and for all else (older kernels, AF_UNIX, Multipath TCP, other lifecycles), fields are under the value's
+ * spin lock.  It is held for some dozens of instructions and never across a helper; taken and given back it costs more
+ * than all that is done under it.  When a lifecycle changes, one exchange may be in between.
+ *
+ * Where hooks come after the lock a client may answer before the write hook of the previous response has run: the next
+ * read then finds write_seq advanced and ends the exchange itself, and the late hook finds nothing new and leaves.
  *
  * A service whose clients make one connection per request may be measured per connection (enum exchange_lifecycle):
  * then reads and settling end nothing, so the handshakes of a protocol above TCP (HTTP/2 settings, TLS) fall inside the
@@ -100,6 +107,7 @@ struct exchange_sweep swept[EXCHANGE_MAX_SERVICES];
 __u32 pending[EXCHANGE_MAX_SERVICES];
 __u32 unix_seen; /* nonzero: some service listens on AF_UNIX */
 __u32 own_netns, sweep_number; /* written by user space */
+__u32 pipelined_seen; /* nonzero: some connection had several requests open at once */
 /* Connections by what they turned out to speak. */
 __u32 nr_protocol[EXCHANGE_MAX_SERVICES][EXCHANGE_NR_PROTOCOLS];
 /* Sockets whose storage could not be made (memory): their requests are not measured. */
@@ -128,7 +136,16 @@ static __always_inline bool by_library(__u32 service)
 	return lifecycle[SERVICE_INDEX(service)] == EXCHANGE_BY_LIBRARY;
 }
 
-/* A finished exchange, taken out of the socket under its lock and booked outside it. */
+/* Set by the loader; nonzero: there are programs on bytes and on offers. */
+const volatile __u32 under_socket_lock;
+
+/* The caller has the TCP connection for itself, but for the sweep. */
+static __always_inline bool is_alone(const struct exchange *x)
+{
+	return under_socket_lock && !x->send_since && lifecycle[SERVICE_INDEX(x->service)] == EXCHANGE_PER_REQUEST;
+}
+
+/* A finished exchange, taken out of the socket and booked outside its lock. */
 struct exchange_done {
 	__u64 begin, first_read, first_write, owed_from, end, blocked_ns;
 	__u64 buffered; /* a flag; no padding, which a function's argument may not have */
@@ -165,7 +182,7 @@ __noinline int book(const struct exchange_done *done, __u32 service, int sign)
 	return 0;
 }
 
-/* Under the lock: what the open exchange would be booked as if it ended then. */
+/* What the open exchange would be booked as if it ended then. */
 static __always_inline void copy_done(const struct exchange *x, __u64 begin, __u64 end, __u64 blocked_ns,
 				      struct exchange_done *done)
 {
@@ -179,12 +196,26 @@ static __always_inline void copy_done(const struct exchange *x, __u64 begin, __u
 	done->buffered = x->buffered;
 }
 
-/* Under the lock: closes the exchange that is open and answered. */
-static __always_inline void take(struct exchange *x, __u64 end, struct exchange_done *done)
+/* Closes the exchange that is open and answered.  false: the sweep has just done it. */
+static __always_inline bool take(struct exchange *x, __u64 end, struct exchange_done *done)
 {
 	copy_done(x, x->begin, end, x->blocked_ns, done);
-	x->begin = x->last_write = 0;
+	return __sync_lock_test_and_set(&x->begin, 0);
+}
+
+/* Opens one.  `begin` comes last: the sweep must not see it with the answer of the one before. */
+static __always_inline void open_exchange(struct exchange *x, __u64 begin, __u64 first_read)
+{
+	x->first_read = first_read;
+	x->first_write = x->last_write = x->swept_begin = 0;
 	x->blocked_since = x->blocked_ns = 0;
+	__sync_lock_test_and_set(&x->begin, begin);
+}
+
+/* Of the exchange that is open, or that the sweep ended. */
+static __always_inline bool is_answered(const struct exchange *x)
+{
+	return x->begin ? x->last_write : x->swept_begin;
 }
 
 /* It goes on, and so must the sweep. */
@@ -194,28 +225,28 @@ static __always_inline void count_amended(struct exchange_cell *cell, __u32 serv
 	set_pending(service);
 }
 
-/* Under the lock: the sweep ended it too early.  Opens it again and says what was booked. */
+/* The sweep ended it too early.  Opens it again and says what was booked. */
 static __always_inline void reopen(struct exchange *x, struct exchange_done *booked)
 {
 	copy_done(x, x->swept_begin, x->swept_end, x->swept_blocked_ns, booked);
-	x->begin = x->swept_begin;
 	x->blocked_ns = x->swept_blocked_ns;
+	x->begin = x->swept_begin;
 	x->swept_begin = 0;
 }
 
-/* Under the lock: everything that is stamped has been read. */
+/* Everything that is stamped has been read. */
 static __always_inline bool all_read(const struct exchange *x, bool tcp, __u32 copied)
 {
 	return !tcp || (__s32)(copied - x->seq_stamped) >= 0;
 }
 
-/* Under the lock: so has at least the first chunk of it.  Seen late, the next request may have arrived meanwhile. */
+/* So has at least the first chunk of it.  Seen late, the next request may have arrived meanwhile. */
 static __always_inline bool first_is_read(const struct exchange *x, __u32 copied)
 {
 	return all_read(x, true, copied) || (x->arrival_last && (__s32)(copied - x->seq_last) >= 0);
 }
 
-/* Under the lock: takes the stamps of what a read consumed.  *ret_first, *ret_last: arrival of its first, last byte. */
+/* Takes the stamps of what a read consumed.  *ret_first, *ret_last: arrival of its first, last byte. */
 static __always_inline void consume(struct exchange *x, bool tcp, __u32 copied, __u64 now, __u64 *ret_first,
 				    __u64 *ret_last)
 {

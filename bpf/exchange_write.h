@@ -9,10 +9,16 @@
 #include "exchange_find.h"
 #include "answers.h"
 
+/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
+static __always_inline bool is_full(const struct sock *sk)
+{
+	return sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
+}
+
 /* A send that finds room for all of it is not worth a note. */
 static __always_inline bool may_wait(const struct sock *sk, __u64 offered)
 {
-	return offered >= EXCHANGE_LARGE_SEND || sk->sk_wmem_queued + 2 * (__s64)offered >= sk->sk_sndbuf;
+	return offered >= EXCHANGE_LARGE_SEND || sk->sk_wmem_queued + 2 * (__s64)offered >= sk->sk_sndbuf || is_full(sk);
 }
 
 static __always_inline int on_send_entry(struct sock *sk)
@@ -54,9 +60,8 @@ static __always_inline void begin_unseen(struct exchange *x, __u32 copied, __u64
 	__u64 first, last;
 
 	consume(x, true, copied, now, &first, &last);
-	x->begin = x->first_read = first;
-	x->first_write = x->swept_begin = 0;
 	x->owed_from = last;
+	open_exchange(x, first, first);
 }
 
 /* Outside TCP: memory of what was sent and not taken. */
@@ -68,7 +73,7 @@ static __always_inline __u32 queued(const struct sock *sk)
 /* The record that says that no more will come, by its size: two bytes, enciphered. */
 static __always_inline bool is_close_notify(const struct exchange *x, int ret)
 {
-	if (x->in.protocol != EXCHANGE_TLS || !(x->last_write || x->swept_begin))
+	if (x->in.protocol != EXCHANGE_TLS || !is_answered(x))
 		return false;
 	return x->in.flags & PARSE_TLS12 ? ret == 31 || ret == 23 : ret == TLS_HEADER_SIZE + TLS_CLOSE_NOTIFY;
 }
@@ -87,9 +92,11 @@ static __always_inline int on_write(struct sock *sk, int ret, bool answers)
 	__u64 now, sleeps;
 
 	x = find(sk, false);
-	tp = bpf_skc_to_tcp_sock(sk);
 	if (!x)
 		return 0;
+	tp = tcp_of(sk);
+	if (tp && ret > 0 && !x->send_since && !x->pipelined && tp->write_seq == x->write_seq)
+		return 0; /* on_offer has seen it */
 	line = answers ? find_pipeline(x, sk) : NULL;
 	if (line) {
 		if (line->again_size)
@@ -110,8 +117,7 @@ static __always_inline int on_write(struct sock *sk, int ret, bool answers)
 	/* All of it has left already, and was stamped then: between the handover and here. */
 	now = tp && ret > 0 && tp->snd_nxt == written ? tp->tcp_clock_cache : bpf_ktime_get_ns();
 	whole = per_connection(x->service);
-	/* tcp_sendmsg sets the bit when the send buffer is full; the peer's window opens it again. */
-	full = sk->sk_socket->flags & (1UL << SOCK_NOSPACE);
+	full = is_full(sk);
 	sleeps = ((struct task_struct *)bpf_get_current_task_btf())->nvcsw;
 
 	bpf_spin_lock(&x->lock);
@@ -119,9 +125,7 @@ static __always_inline int on_write(struct sock *sk, int ret, bool answers)
 		written = x->write_seq + (ret > 0);
 	if (tp && ret > 0 && x->arrival && first_is_read(x, copied) && (!x->begin || (x->last_write && !whole))) {
 		unseen = true;
-		over = x->begin;
-		if (over)
-			take(x, x->last_write, &done);
+		over = x->begin && take(x, x->last_write, &done);
 		begin_unseen(x, copied, now);
 	}
 	/* write_seq equal: the late hook of a write that the next read, or a close, already accounted for. */
@@ -162,31 +166,21 @@ static __always_inline int on_write(struct sock *sk, int ret, bool answers)
 	return 0;
 }
 
-/* The rest of a send is offered at write_seq; the kernel takes at most `size_goal` bytes before it comes here again. */
-static __always_inline int on_offer(struct sock *sk, const struct msghdr *msg, __u32 size_goal)
+/* The answers of a pipeline.  The rest of a send is offered at write_seq; the kernel takes at most `size` bytes before it
+ * comes here again. */
+static __always_inline void offer_answers(struct exchange *x, struct sock *sk, const struct msghdr *msg, __u32 size)
 {
-	__u64 offered = msg->msg_iter.count;
-	struct feed f = {};
-	struct exchange *x;
+	struct feed f = { .x = x, .size = size };
 
-	if (!sk->sk_bpf_storage)
-		return 0;
-	if (may_wait(sk, offered))
-		on_send_entry(sk);
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	if (!x || !x->pipelined)
-		return 0;
 	f.line = bpf_sk_storage_get(&pipelines, sk, NULL, 0);
 	if (!f.line)
-		return 0;
+		return;
 	if (f.line->again_size)
 		walk_again(x, f.line);
-	f.x = x;
 	f.now = bpf_ktime_get_ns();
 	f.start = bytes_tcp(sk)->write_seq;
-	f.size = offered < size_goal ? offered : size_goal;
 	if (!x->pipelined || (__s32)(f.line->out.next - f.start - f.size) >= 0)
-		return 0; /* offered before */
+		return; /* offered before */
 	f.was = x->in.protocol;
 	pieces_begin(&f.pieces, &msg->msg_iter, f.size);
 	bpf_loop(FEED_MAX_STEPS, reply_step, &f, 0);
@@ -197,6 +191,43 @@ static __always_inline int on_offer(struct sock *sk, const struct msghdr *msg, _
 		f.line->again_start = f.start;
 		f.line->again_size = f.size;
 	}
+}
+
+/* An answer, or a part of one, that finds room: it is taken as it is offered.  Whatever is less plain is on_write's, which
+ * finds that write_seq is not accounted for. */
+static __always_inline void offer_answer(struct exchange *x, const struct tcp_sock *tp, __u32 size)
+{
+	__u32 end = tp->write_seq + size;
+	__u64 now;
+
+	if (!x->begin || (x->arrival && x->last_write && first_is_read(x, tp->copied_seq)) || is_close_notify(x, size))
+		return;
+	now = bpf_ktime_get_ns();
+	if (!x->first_write)
+		x->first_write = now;
+	add_blocked(x, now, 0);
+	x->buffered = end - tp->snd_una > EXCHANGE_BUFFERED_BYTES;
+	__sync_lock_test_and_set(&x->last_write, now);
+	if (x->begin) /* or the sweep ended it meanwhile */
+		x->write_seq = end;
+}
+
+static __always_inline int on_offer(struct sock *sk, const struct msghdr *msg, __u32 size_goal)
+{
+	__u64 offered = msg->msg_iter.count;
+	struct exchange *x;
+
+	if (!sk->sk_bpf_storage)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (!x)
+		return 0;
+	if (may_wait(sk, offered))
+		on_send_entry(sk);
+	if (x->pipelined)
+		offer_answers(x, sk, msg, offered < size_goal ? offered : size_goal);
+	else if (is_alone(x) && !x->left && x->owner != OWNER_FOREIGN && sk->sk_protocol == IPPROTO_TCP)
+		offer_answer(x, bytes_tcp(sk), offered);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct feed {
 	__u32 start, size;     /* TCP sequence number of the first byte; bytes */
 	__u32 from, held;      /* `chunk` holds so many from there */
 	__u32 open;            /* nonzero: a request of an earlier read is not answered */
+	__u32 nr_begun;        /* requests that began in this read, without a pipeline: one at most */
 	__u32 was;             /* enum exchange_protocol, before */
 	__u32 over;            /* enum feed_over */
 	__u32 offset;          /* of a read: where the first byte is in the skb */
@@ -60,7 +61,6 @@ static __always_inline void become_opaque(struct exchange *x, struct pipeline *l
 	/* The next read of an old one may begin with a request. */
 	bool again = x->in.protocol <= EXCHANGE_NEW && x->in.flags & PARSE_OLD && x->in.tries < FEED_TRIES;
 
-	x->nr_begun = 0;
 	x->pipelined = 0;
 	forget_bytes(&x->in, again ? EXCHANGE_UNSEEN : EXCHANGE_OPAQUE_BYTES);
 	if (!again)
@@ -83,6 +83,7 @@ static __always_inline void leave_connection(struct exchange *x, struct pipeline
 	bpf_spin_lock(&x->lock);
 	x->begin = x->arrival = x->arrival_last = x->swept_begin = 0;
 	x->pipelined = 0;
+	x->left = 1;
 	bpf_spin_unlock(&x->lock);
 }
 

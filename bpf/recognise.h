@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * recognise.h - what the first bytes of a connection say, and what every read brings: requests that begin, parts of one
- * that was there, commands that want no answer, handshakes.  on_read (exchange_read.h) asks for the result: x->nr_begun.
+ * that was there, commands that want no answer, handshakes.
  *
  * A byte is looked at once, where the kernel is about to hand it over (skb_copy_datagram_iovec), under the socket's lock.
  * When bytes go past that hook (splice, zero copy), or are not what the protocol allows, the connection is opaque from
@@ -15,6 +15,7 @@
 #ifndef EBEE_RECOGNISE_H
 #define EBEE_RECOGNISE_H
 
+#include "exchange_read.h"
 #include "feed.h"
 #include "requests.h"
 
@@ -32,11 +33,11 @@ static __always_inline bool request_begin(struct feed *f)
 
 	if (f->line) {
 		pipeline_request_begin(f->line, x->in.next, f->now);
-	} else if (f->open || x->nr_begun) {
+	} else if (f->open || f->nr_begun) {
 		f->over = FEED_SPLIT;
 		return false;
 	} else {
-		__sync_fetch_and_add(&x->nr_begun, 1);
+		f->nr_begun = 1;
 		x->in.begin = x->in.next;
 	}
 	x->in.step = STEP_FIRST;
@@ -54,10 +55,10 @@ static __always_inline void request_ended(struct feed *f)
 		count(x->service, EXCHANGE_ONE_WAY, 1);
 		if (f->line)
 			f->line->reading = 0;
-		else if (x->nr_begun)
-			__sync_fetch_and_sub(&x->nr_begun, 1);
-		else
-			x->revoked = 1; /* an earlier read began it */
+		else if (f->nr_begun)
+			f->nr_begun = 0;
+		else if (f->open)
+			f->open = x->begin = 0; /* an earlier read began it */
 	} else if (f->line) {
 		if (pipeline_request_end(f->line, x->service, x->in.next - 1, flags))
 			f->over = FEED_LOST;
@@ -80,7 +81,7 @@ static __always_inline void request_did(struct feed *f, int did)
 	if (did == DID_UNSURE)
 		count(x->service, EXCHANGE_TLS_UNSURE, 1);
 	if (did == DID_UNSURE || did == DID_DATA)
-		x->nr_begun = 1; /* or more of one: records do not tell */
+		f->nr_begun = 1; /* or more of one: records do not tell */
 }
 
 static long request_step(__u32 index, struct feed *f)
@@ -142,9 +143,7 @@ static __always_inline struct pipeline *become_pipelined(struct feed *f, struct 
 	first.arrival = x->begin;
 	first.read = x->first_read;
 	first.owed_from = x->owed_from;
-	over = x->begin && !f->open;
-	if (over)
-		take(x, x->last_write ? x->last_write : f->now, &done);
+	over = x->begin && !f->open && take(x, x->last_write ? x->last_write : f->now, &done);
 	/* What waited unread: up to two chunks. */
 	line->stamps.to = !!x->arrival + !!x->arrival_last;
 	line->stamps.at[0].ns = x->arrival;
@@ -152,7 +151,7 @@ static __always_inline struct pipeline *become_pipelined(struct feed *f, struct 
 	line->stamps.at[1].ns = x->arrival_last;
 	line->stamps.at[1].end = x->seq_stamped;
 	x->begin = x->arrival = x->arrival_last = x->swept_begin = 0;
-	x->pipelined = 1;
+	x->pipelined = pipelined_seen = 1;
 	bpf_spin_unlock(&x->lock);
 
 	if (over)
@@ -161,7 +160,7 @@ static __always_inline struct pipeline *become_pipelined(struct feed *f, struct 
 		first.flags = x->in.ended;
 		pipeline_push(line, x->service, &first);
 	} else {
-		x->nr_begun = 0;
+		f->nr_begun = 0;
 		pipeline_request_begin(line, x->in.begin, f->now);
 		pipeline_request_end(line, x->service, x->in.next - 1, x->in.ended);
 	}
@@ -183,34 +182,13 @@ static __always_inline void recognise_begin(struct exchange *x, const struct tcp
 	}
 }
 
-static __always_inline bool is_followed(const struct exchange *x)
+/* The bytes of a read, told apart into what they are of.  How many requests began, 1 where bytes do not tell. */
+static __always_inline __u32 walk_read(struct sk_buff *skb, struct sock *sk, struct exchange *x, __u32 size, __u32 offset)
 {
-	return x->in.protocol != EXCHANGE_OPAQUE_BYTES && !parse_is_left(&x->in);
-}
+	struct tcp_sock *tp = bytes_tcp(sk);
+	struct feed f = { .x = x, .size = size, .offset = offset };
 
-/* `size` bytes at copied_seq are about to be read, out of the skb that holds them. */
-static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
-{
-	struct sock *sk = skb->sk;
-	struct feed f = {};
-	struct tcp_sock *tp;
-	struct exchange *x;
-	__s64 offset;
-
-	if (!sk || !sk->sk_bpf_storage)
-		return 0;
-	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
-	if (!x || !is_followed(x) || lifecycle[SERVICE_INDEX(x->service)] != EXCHANGE_PER_REQUEST ||
-	    sk->sk_protocol != IPPROTO_TCP || x->owner == OWNER_FOREIGN || (x->owner == OWNER_UNKNOWN && !claim(x)))
-		return 0;
-	tp = bytes_tcp(sk);
-	offset = bytes_offset(skb, tp, size);
-	if (offset < 0)
-		return 0;
-	f.x = x;
 	f.start = tp->copied_seq;
-	f.size = size;
-	f.offset = offset;
 	f.open = x->begin && !x->last_write && tp->write_seq == x->write_seq;
 	/* Text that goes on for ever is no first line; on an old connection another read may begin with one. */
 	if (x->in.protocol == EXCHANGE_UNSEEN ||
@@ -218,14 +196,6 @@ static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
 		recognise_begin(x, tp);
 	f.was = x->in.protocol;
 	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &f.skb);
-	if (f.was == EXCHANGE_MEMCACHED && size >= 8 && size <= PARSE_CHUNK && x->in.next == f.start && !x->pipelined &&
-	    !f.open && !x->nr_begun && read_chunk(&f, 0, size) && request_is_get(&x->in, &f.chunk, size)) {
-		x->nr_begun = 1;
-		x->in.begin = f.start;
-		x->in.next = f.start + size;
-		x->in.ended = 0;
-		return 0;
-	}
 	if (x->pipelined) {
 		f.line = bpf_sk_storage_get(&pipelines, sk, NULL, 0);
 		f.now = bpf_ktime_get_ns();
@@ -238,6 +208,69 @@ static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
 			bpf_loop(FEED_MAX_STEPS, request_step, &f, 0);
 	}
 	feed_over(&f);
+	return bytes_tell(x) ? f.nr_begun : 1;
+}
+
+/* One "get" of memcached, whole and alone, when none is open: what nearly all reads of it are. */
+static __always_inline bool is_one_get(struct sk_buff *skb, const struct tcp_sock *tp, struct exchange *x, __u32 size,
+				       __u32 offset)
+{
+	struct bpf_dynptr bytes;
+	struct chunk chunk;
+
+	if (x->in.protocol != EXCHANGE_MEMCACHED || x->pipelined || x->in.next != tp->copied_seq ||
+	    (x->begin && !x->last_write) || size < 8)
+		return false;
+	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &bytes);
+	asm volatile("" : "+r"(size));
+	if (size > PARSE_CHUNK || bpf_dynptr_read(chunk.bytes, size, &bytes, offset, 0) ||
+	    !request_is_get(&x->in, &chunk, size))
+		return false;
+	x->in.begin = x->in.next;
+	x->in.next += size;
+	x->in.ended = 0;
+	return true;
+}
+
+/* `size` bytes at copied_seq are about to be read, out of the skb that holds them. */
+static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
+{
+	struct exchange_done done = {};
+	struct read_did did = {};
+	struct sock *sk = skb->sk;
+	struct tcp_sock *tp;
+	struct exchange *x;
+	__u32 end, begins = 1;
+	__s64 offset;
+
+	if (!sk || !sk->sk_bpf_storage)
+		return 0;
+	x = bpf_sk_storage_get(&exchanges, sk, NULL, 0);
+	if (!x || x->left || lifecycle[SERVICE_INDEX(x->service)] != EXCHANGE_PER_REQUEST ||
+	    sk->sk_protocol != IPPROTO_TCP || x->owner == OWNER_FOREIGN || (x->owner == OWNER_UNKNOWN && !claim(x)))
+		return 0;
+	tp = bytes_tcp(sk);
+	offset = bytes_offset(skb, tp, size);
+	end = tp->copied_seq + size;
+	if (offset < 0 || (x->in.protocol != EXCHANGE_UNSEEN && (__s32)(x->read_seq - end) >= 0))
+		return 0; /* or it was looked at before it is read (MSG_PEEK) */
+	if (x->in.protocol != EXCHANGE_OPAQUE_BYTES && !is_one_get(skb, tp, x, size, offset))
+		begins = walk_read(skb, sk, x, size, offset);
+	if (x->pipelined || x->left) {
+		x->read_seq = end;
+		return 0;
+	}
+	if (is_alone(x)) {
+		take_read(x, true, end, tp->write_seq, bpf_ktime_get_ns(), begins, &done, &did);
+	} else {
+		__u64 now = bpf_ktime_get_ns();
+		__u32 written = tp->write_seq;
+
+		bpf_spin_lock(&x->lock);
+		take_read(x, true, end, written, now, begins, &done, &did);
+		bpf_spin_unlock(&x->lock);
+	}
+	count_read(&done, &did, x->service);
 	return 0;
 }
 

@@ -14,31 +14,31 @@ enum owner { OWNER_UNKNOWN, OWNER_SERVICE, OWNER_FOREIGN };
 
 /* Lives in socket storage: bounded by the sockets of the observed listeners, freed by the kernel with the socket. */
 struct exchange {
+	/* What an arrival needs, which another CPU often sees, in one cache line with the kernel's eight bytes before it. */
 	struct bpf_spin_lock lock;
 	__u32 service;
-	__u32 owner;       /* enum owner: does a process of the service read this connection? */
+	__u8 owner;        /* enum owner: does a process of the service read this connection? */
+	__u8 pipelined;    /* nonzero: pipeline.h has its requests */
+	__u8 left;         /* nonzero: neither requests nor answers can be told apart any more */
 	__u32 seen;        /* AF_UNIX: the sweep that found its socket last; 0: it is in another network namespace */
 	__u32 seq_stamped; /* TCP sequence number up to which arrival is stamped */
 	__u32 seq_last;    /* where the latest chunk starts */
-	__u32 write_seq;   /* TCP write position that we have accounted for */
 	__u64 arrival;     /* first unread byte; 0: none */
 	__u64 arrival_last; /* latest chunk, when it is not the first; 0: none */
+	__u64 send_since;  /* a send that may wait is under way since */
+	__u32 read_seq, write_seq; /* TCP positions that we have accounted for */
 	__u64 begin;       /* 0: no exchange open */
 	__u64 first_read;
 	__u64 owed_from;
-	__u64 first_write, last_write; /* 0: not answered yet */
+	/* Of the exchange that is open, or was last; last_write 0: not answered yet. */
+	__u64 first_write, last_write;
 	/* What the sweep ended, for more of its answer may come; swept_begin 0: nothing.  first_read, owed_from and
 	 * first_write stay until the next read. */
 	__u64 swept_begin, swept_end, swept_blocked_ns;
 	__u64 blocked_since, blocked_ns;
 	__u32 buffered;    /* nonzero: much of the answer was not delivered at the last write */
-	__u64 send_since;  /* a send that may wait is under way since */
-	__u64 send_sleeps; /* nvcsw of its thread then */
-	/* What the first bytes said, and every read since: see recognise.h. */
-	__u32 nr_begun;    /* requests that began in what was read; taken by the read's end */
-	__u8 pipelined;    /* nonzero: pipeline.h has its requests */
-	__u8 revoked;      /* nonzero: the request that is open wants no answer */
-	struct parse in;   /* requests */
+	__u64 send_sleeps; /* nvcsw of the thread of `send_since` then */
+	struct parse in;   /* requests: what the first bytes said, and every read since, see recognise.h */
 };
 
 /* BPF_F_CLONE: a connection inherits its listener's value when the kernel clones the listener.  So exactly the

@@ -222,6 +222,7 @@ static int load_once(struct exchange_bpf **ret, const struct btf *btf, const str
 	err = choose_variants(skel, btf, opts, error, error_size);
 	if (!err) {
 		skel->rodata->nr_slots = opts->nr_slots;
+		skel->rodata->under_socket_lock = bpf_program__autoload(skel->progs.bytes_tp);
 		bpf_map__set_max_entries(skel->maps.cells, opts->nr_services * opts->nr_slots);
 		skel->rodata->ring_wakeup = opts->ring_size / 2;
 		bpf_map__set_autocreate(skel->maps.requests, opts->ring_size > 0);
