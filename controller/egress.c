@@ -251,14 +251,15 @@ static void move_limit(struct egress *e, uint64_t span_ns, struct outcome *ret)
 {
 	char text[64];
 	int err = knob_read(&e->sent, text, sizeof(text));
+	bool was_lost = e->link_is_lost;
 	uint64_t bytes = err < 0 ? 0 : strtoull(text, NULL, 10);
 
-	if (err < 0 && !e->link_is_lost && !ret->note[0])
+	if (err < 0 && !was_lost && !ret->note[0])
 		snprintf(ret->note, sizeof(ret->note), "link %s: %s; the limit of egress stays", e->link.name, strerror(-err));
 	e->link_is_lost = err < 0;
 	if (err < 0)
 		return;
-	if (span_ns && bytes >= e->sent_bytes) {
+	if (span_ns && !was_lost && bytes >= e->sent_bytes) {
 		e->seen.has_link = true;
 		e->seen.link_bps = rate_bps(e->sent_bytes, bytes, span_ns);
 		set_limit(&e->moved, network_next_limit(e->link.bps, e->seen.link_bps, e->moved.limit_bps));

@@ -64,7 +64,7 @@ values() {
 
 storage=$'[policy]\nstorage = yes'
 limits=$'memory_high = 1G\nio_max = 259:0 rbps=100M'
-span=400ms link= batch=$limits
+span=250ms link= batch=$limits
 ready
 picture >"$scratch/before"
 
@@ -87,17 +87,46 @@ for policy in parties-released adaptive heracles static; do
 	steer $policy ''
 	tap_is "$? $(values memory) $(values disk)" '0 10 10' "$policy leaves limits alone"
 done
-span=400ms
+span=250ms
 steer parties-paper "$storage" '*/work/memory.high write EINVAL 1 5'
 tap_is "$? $(grep -c 'event=apply-failed.*memory.high' "$scratch/err") $(grep -c 'event=apply-back' "$scratch/err")" '0 1 1' \
 	'a limit that is refused for a while is told once, and planned again'
 tap_note "$(cat "$scratch/err")"
 
-span=1800ms link='link = eth0' batch='egress = auto'
+
+rm "$tree/proc/meminfo"
+steer parties-paper "$storage"
+tap_is "$? $(grep -c '"memory_slack":0[,}]' "$scratch/record")" "0 $(grep -c '"now_ns"' "$scratch/record")" \
+	'memory that nobody knows is scarce'
+ready
+"$parties" --root "$tree" run -c "$scratch/conf" --quiet --for 20s >"$scratch/out" 2>"$scratch/err" &
+run=$!
+own $run
+tap_wait() {
+	local i
+	for i in $(seq 200); do
+		"$@" && return 0
+		sleep 0.05
+	done
+}
+tap_wait grep -q '^1073741824$' "$cgroup/work/memory.high"
+echo max >"$cgroup/work/memory.high"
+tap_wait grep -q event=drift "$scratch/err"
+kill -TERM $run
+wait $run
+disown_pid $run
+tap_is "$(grep -c 'event=drift note="work: somebody else changed its limits; put back"' "$scratch/err")" 1 'a limit that somebody else sets is put back'
+tap_note "$(cat "$scratch/err")"
+
+span=1300ms link='link = eth0' batch='egress = auto'
 steer parties-paper ''
 tap_is "$? $(values egress_limit_mbit | head -n 3 | tr '\n' ' ')" '0 500.0 1000.0 1500.0 ' \
 	'a limit on egress starts with one step and grows on a link that is idle'
 tap_note "$(cat "$scratch/err")"
+steer parties-paper '' '*/tx_bytes read EIO 1 1'
+tap_is "$? $(grep -c 'link eth0: Input/output error; the limit of egress stays' "$scratch/err") $(values egress_limit_mbit | awk '$1 > 1000')" \
+	'0 1 ' 'a link that is not seen for a while moves nothing meanwhile'
+tap_note "$(values egress_limit_mbit | tr '\n' ' ') $(cat "$scratch/err")"
 while sleep 0.02; do # 9.6 Gbit/s; numbers of one length, each in one write over the last
 	printf '%020d\n' $(($(date +%s%N) / 10 * 12 % 1000000000000000)) 1<>"$tree/sys/class/net/eth0/statistics/tx_bytes"
 done &
