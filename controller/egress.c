@@ -192,7 +192,8 @@ int egress_enter(struct egress *e, uint32_t i, const char *dir, char *error, siz
 
 void egress_move(struct egress *e, uint32_t i, const char *dir)
 {
-	snprintf(e->groups[i].dir, sizeof(e->groups[i].dir), "%s", dir);
+	if (e->groups[i].bucket)
+		snprintf(e->groups[i].dir, sizeof(e->groups[i].dir), "%s", dir);
 }
 
 /* What the program is attached to now; 0: nothing. */
