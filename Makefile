@@ -269,7 +269,7 @@ check-faults:
 check-vm:
 	$(call ensure,$(PACKAGES))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
-	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests lockdown no-cpuset no-btf
+	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests guest-faults lockdown no-cpuset no-btf
 
 demo:
 	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))

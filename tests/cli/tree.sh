@@ -145,4 +145,17 @@ disown_pid $run
 tap_is "$? $(grep -c 'put back' "$scratch/out")" '0 1' 'restore undoes a killed run of the tree'
 picture | diff "$scratch/before" - >"$scratch/diff"
 tap_ok $? 'and the tree is as before'
+
+# Killed at each of its first writes to a group, and to the journal.
+bad=
+for where in '/run/parties/journal write killed 1 '{0,1,2,3} '/sys/fs/cgroup/* write killed 1 '{0,1,2,3,5,8,13}; do
+	echo "$where" >"$scratch/rules"
+	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for 10s >"$scratch/out" 2>"$scratch/err" &
+	wait $! 2>/dev/null
+	killed=$?
+	"$parties" --root "$tree" restore >"$scratch/out" 2>&1 && picture | diff "$scratch/before" - >"$scratch/diff" && [ $killed -eq 137 ] ||
+		bad="$bad $where: $killed"
+done
+tap_is "$bad" '' 'killed at each of its first writes, and put back: the tree is as before'
+tap_note "$(cat "$scratch/diff" "$scratch/err")"
 tap_done

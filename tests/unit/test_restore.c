@@ -12,6 +12,7 @@
 
 #include "fixtures/fault.h"
 #include "fixtures/live.h"
+#include "inject.h"
 #include "restore.h"
 
 static char root[TREE_PATH_SIZE], error[512];
@@ -89,6 +90,19 @@ static void a_line_that_was_cut_off_was_never_acted_on(void **state)
 	assert_int_equal(restore_journal("", root, error, sizeof(error)), 0);
 	assert_string_equal(tree_get(root, "a"), "5");
 	assert_false(journal_is_there());
+}
+
+static void a_journal_that_cannot_be_read_to_its_end_is_kept(void **state)
+{
+	(void)state;
+	tree_put(root, "9\n", "a");
+	put_journal("value\t@/a\t1\n");
+	assert_int_equal(inject_add("/journal read EIO", root, error, sizeof(error)), 0);
+	assert_int_equal(restore_journal("", root, error, sizeof(error)), -EIO);
+	assert_true(journal_is_there());
+	inject_clear();
+	assert_int_equal(restore_journal("", root, error, sizeof(error)), 1);
+	assert_string_equal(tree_get(root, "a"), "1");
 }
 
 static void a_journal_that_was_cut_off_in_its_first_line_is_empty(void **state)
@@ -364,6 +378,7 @@ static int run(void)
 		TREE_TEST(the_first_line_about_a_file_is_its_original),
 		TREE_TEST(a_line_that_was_cut_off_was_never_acted_on),
 		TREE_TEST(a_journal_that_was_cut_off_in_its_first_line_is_empty),
+		TREE_TEST(a_journal_that_cannot_be_read_to_its_end_is_kept),
 		TREE_TEST(files_that_are_gone_are_fine),
 		TREE_TEST(what_cannot_be_put_back_is_told_and_the_rest_is_put_back),
 		TREE_TEST(values_that_bind_each_other_are_tried_again),

@@ -8,7 +8,8 @@
 # there and prints what they print.  Needs no root and no KVM; installs nothing; the guest has no network but loopback.
 #
 #   vm.sh [BOOT...]        boots, each a script of this folder, as TAP: guest-tests (all of tests/vm/guest) when none is
-#                          named; when all tests are wanted, also guest-all, lockdown, no-cpuset and no-btf
+#                          named; when all tests are wanted, also guest-all, guest-faults, lockdown, no-cpuset and
+#                          no-btf
 #   vm.sh --exec 'ls'      any commands (busybox sh, build's programs in PATH); exits with their status
 #   vm.sh --exec 'ls' 'lockdown=confidentiality'      the same, with words for the kernel's command line
 #
@@ -168,7 +169,7 @@ if [ "${1:-}" = --exec ]; then
 	mode=exec output=stdio
 fi
 for name; do
-	[ $mode = exec ] || case $name in guest-tests | guest-all | lockdown | no-cpuset | no-btf) ;; *) usage ;; esac
+	[ $mode = exec ] || case $name in guest-tests | guest-all | guest-faults | lockdown | no-cpuset | no-btf) ;; *) usage ;; esac
 done
 
 for tool in qemu-system-x86_64 iasl busybox cpio apt-get python3 strip; do
@@ -187,7 +188,7 @@ if [ $mode = exec ]; then
 	start exec "$2" "${3:-}"
 	finish
 else
-	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all lockdown no-cpuset no-btf}
+	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all guest-faults lockdown no-cpuset no-btf}
 	for name; do boot "$name"; done
 	while [ ${#boots[@]} -gt 0 ]; do finish; done
 	for name; do cat "$work/$name/output"; done | merge || exit 1
