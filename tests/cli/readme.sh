@@ -13,7 +13,8 @@ words() {
 
 # --- files: in links, and in backticks with a slash and nothing that only a run makes or a machine has ---
 missing=
-for path in $(words '\]\([^)#:]+\)' | tr -d '])(') $(words '`[a-z][a-z0-9_.-]*/[A-Za-z0-9_./-]*' | tr -d '`' | grep -v '^build/'); do
+for path in $(words '\]\([^)#:]+\)' | tr -d '])(') \
+	$(words '`[a-z][a-z0-9_.-]*/[A-Za-z0-9_./-]*' | tr -d '`' | grep -v '^build/'); do
 	[ -e "$path" ] || missing="$missing $path"
 done
 tap_is "$missing" '' 'every file that the README names is there'
@@ -51,8 +52,8 @@ tap_ok $? "and its $nr commands were found"
 # Its services are not here, which is the first thing to find fault with.
 awk '/```ini/ { on = 1; next } /```/ { on = 0 } on' README.md | sed 's/^   //; s/port:8082/port:1/' >"$scratch/conf"
 "$BUILD/parties" check -c "$scratch/conf" >"$scratch/out" 2>&1
-tap_is "$? $(cut -d: -f3- "$scratch/out")" '2  match: nobody listens on port 1; start the service first or correct the port' \
-	'its configuration is one'
-tap_is "$(grep -o '`[a-z-]*`' <<<"$(grep '^| `policies/`' README.md)" | tr -d '`' | sort | xargs)" \
+tap_is "$? $(cut -d: -f3- "$scratch/out")" \
+	'2  match: nobody listens on port 1; start the service first or correct the port' 'its configuration is one'
+tap_is "$(grep '^| `policies/`' README.md | grep -o '`[a-z-]*`' | tr -d '`' | sort | xargs)" \
 	"$(sed -n 's/^Known are: //p' controller/man/parties.conf.5 | tr -d ',.' | xargs -n1 | sort | xargs)" 'it names every policy'
 tap_done
