@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout: 400
-# timeout-all: 600
+# timeout: 600
+# timeout-all: 900
 # shares: yes
 # The other compiler has no warning for anything either.  With its own one `make check` has built it so, or it would not have
 # come here.  Clang compiles every file by itself, which is where compilers warn; with --all the other one builds everything.

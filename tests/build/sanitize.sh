@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout: 400
-# timeout-all: 600
+# timeout: 600
+# timeout-all: 900
 # shares: yes
 # The unit tests once more with clang's sanitizers for addresses and undefined behaviour, leaks included.  Those that make
 # control groups on this machine come with sanitize_groups.sh, so that only they wait for others that do.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout: 500
+# timeout: 600
 # timeout-all: 4000
 # shares: yes
 # Every parser of text that others may have written, fed by libFuzzer for 20 s (600 s with --all) from a small committed

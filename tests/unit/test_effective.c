@@ -68,6 +68,7 @@ static void cores_without_work_or_of_unknown_speed_say_nothing(void **state)
 	assert_null(see(LADDER_CAP, 1500, 3300, EFFECTIVE_BUSY - 1, 100));
 	assert_null(see(LADDER_CAP, 1500, 0, 1000, 100));
 	assert_null(see(LADDER_CAP, 0, 3300, 1000, 100));
+	assert_non_null(see(LADDER_CAP, 1500, 3300, EFFECTIVE_BUSY, EFFECTIVE_WINDOWS)); /* so much work is enough */
 }
 
 static void a_window_that_keeps_to_the_cap_is_proof_that_it_works(void **state)

@@ -6,7 +6,10 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include "fixtures/tree.h"
+#include "inject.h"
 #include "journal.h"
 
 static char root[TREE_PATH_SIZE];
@@ -22,6 +25,7 @@ static int make_tree(void **state)
 static int remove_tree(void **state)
 {
 	(void)state;
+	inject_clear();
 	journal_close(journal);
 	tree_remove(root);
 	return 0;
@@ -91,6 +95,31 @@ static void a_knob_is_added_with_what_it_says_now(void **state)
 	assert_string_equal(line(1), expected);
 }
 
+static void fail_sync(int after)
+{
+	char rule[40], error[200];
+
+	inject_clear();
+	snprintf(rule, sizeof(rule), "* sync EIO 1 %d", after);
+	assert_int_equal(inject_add(rule, root, error, sizeof(error)), 0);
+}
+
+static void what_the_disk_does_not_take_is_told(void **state)
+{
+	const struct journal_entry entry = { .kind = JOURNAL_VALUE, .path = "/a", .text = "1" };
+	const bool postponed = true;
+
+	(void)state;
+	fail_sync(0);
+	assert_int_equal(journal_sync(journal), -EIO);
+	/* The new file and its name, what it says, and that it has taken the old one's place. */
+	for (int nth = 0; nth < 4; nth++) {
+		fail_sync(nth);
+		assert_int_equal(journal_postpone(root, &entry, &postponed, 1), -EIO);
+	}
+	assert_int_equal(journal_postpone(root, &entry, &postponed, 1), 0);
+}
+
 static void fields_that_would_break_a_line_are_refused(void **state)
 {
 	struct journal_entry entry = { .kind = JOURNAL_VALUE, .path = "/a\nb", .text = "x" };
@@ -135,6 +164,7 @@ int main(void)
 		TREE_TEST(a_journal_in_a_directory_that_is_not_there_is_refused),
 		TREE_TEST(what_is_added_reads_back_the_same),
 		TREE_TEST(a_knob_is_added_with_what_it_says_now),
+		TREE_TEST(what_the_disk_does_not_take_is_told),
 		TREE_TEST(fields_that_would_break_a_line_are_refused),
 		TREE_TEST(bad_lines_are_refused_and_leave_the_output_alone),
 	};
