@@ -88,8 +88,8 @@ static int take_line(struct explain *e, const struct asked *asked, size_t nr, js
 	if (!word || strcmp(word, "parties"))
 		return fail(EXIT_USAGE, "%s: not a record: the first line is no header", where);
 	if (json_integer_value(json_object_get(line, "schema_version")) != RECORD_SCHEMA_VERSION)
-		return fail(EXIT_USAGE, "%s: written by another version: schema_version is not %d", where,
-			    RECORD_SCHEMA_VERSION);
+		return fail(EXIT_USAGE, "%s: written by another version: schema_version is not %d; use the parties that wrote it",
+			    where, RECORD_SCHEMA_VERSION);
 	return open_with(e, line, asked, where);
 }
 

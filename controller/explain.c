@@ -232,8 +232,10 @@ static void print_rejected(const json_t *action, FILE *out)
 		const json_t *no = json_array_get(rejected, i);
 
 		fprintf(out, "%s", i ? ", " : "             not: ");
-		put(text(no, "resource"), out);
-		fprintf(out, " of ");
+		if (strcmp(text(no, "resource"), "none")) {
+			put(text(no, "resource"), out);
+			fprintf(out, " of ");
+		}
 		put(text(no, "service")[0] ? text(no, "service") : "the machine", out);
 		fprintf(out, " (");
 		put(meaning(text(no, "why"), false), out);

@@ -87,7 +87,7 @@ void overview_action(const json_t *tick, char *buf, size_t size)
 	const json_t *action = json_object_get(tick, "action"), *outcome = json_object_get(tick, "outcome");
 	const char *direction = text(action, "direction"), *resource = text(action, "resource"),
 		   *victim = text(action, "victim");
-	bool takes = !strcmp(direction, "up") && !strcmp(resource, "core");
+	bool takes = !strcmp(direction, "up") && (*victim || !strcmp(resource, "core"));
 	const char *donor = !takes ? "" : *victim ? victim : "idle";
 
 	if (number(outcome, "error") != 0)

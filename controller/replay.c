@@ -140,7 +140,8 @@ const char *replay_header(struct replay *r, const json_t *line)
 	if (!word || strcmp(word, "parties"))
 		return refuse(r, "not a record: the first line is no header");
 	if (!take(line, "schema_version", RECORD_SCHEMA_VERSION, RECORD_SCHEMA_VERSION, &version))
-		return refuse(r, "written by another version: schema_version is not %d", RECORD_SCHEMA_VERSION);
+		return refuse(r, "written by another version: schema_version is not %d; use the parties that wrote it",
+			      RECORD_SCHEMA_VERSION);
 	if (!policy || !policy_find(policy))
 		return refuse(r, "no policy of this program has the recorded name '%.32s'", policy ? policy : "");
 	if (!mode || !json_is_integer(seed))

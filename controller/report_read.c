@@ -78,7 +78,7 @@ static const char *parse_header(struct report_run *run, const json_t *line)
 	if (!word || strcmp(word, "parties"))
 		return "not a record: the first line is no header";
 	if (number(line, "schema_version") != RECORD_SCHEMA_VERSION)
-		return "written by another version: schema_version is not 1";
+		return "written by another version: schema_version is not 1; use the parties that wrote it";
 	if (json_array_size(services) < 1 || json_array_size(services) > POLICY_MAX_SERVICES)
 		return "the header names no services, or too many";
 	run->nr_services = (uint32_t)json_array_size(services);

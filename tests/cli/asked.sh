@@ -115,6 +115,24 @@ END
 tap_ok $? 'the course begins where the run did'
 tap_is "$(http GET /nothing | head -1 | cut -d' ' -f2) $(http POST /status.json | head -1 | cut -d' ' -f2)" '404 405' \
 	'what is not there, and what would change something, is refused'
+python3 - "$port" $run "$parties" <<'END'
+import socket, subprocess, sys, time
+port, pid, parties = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+def ticks():
+    stat = open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()
+    return int(stat[11]) + int(stat[12])
+clients = []
+for i in range(30): # more than are taken, and fewer than wait to be
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(('127.0.0.1', port))
+    clients.append(client)
+before = ticks()
+time.sleep(0.3)
+assert ticks() - before < 10, ticks() - before
+subprocess.run([parties, 'status', '--pid', pid], stdout=subprocess.DEVNULL, check=True)
+END
+tap_ok $? 'clients that say nothing, however many, neither keep it busy nor others away'
 exec 4<>"/dev/tcp/127.0.0.1/$port"
 printf 'GET /sta' >&4
 "$parties" status --pid $run >"$scratch/out"

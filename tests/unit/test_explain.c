@@ -93,6 +93,16 @@ static void decisions_about_it_are_told_the_last_first(void **state)
 	assert_null(strstr(text, "1.0 s  "));
 }
 
+static void a_service_that_is_passed_over_as_a_whole_has_no_resource(void **state)
+{
+	(void)state;
+	take(0, 2, HOLD);
+	take(1, 3,
+	     "{\"reason\":\"upsize\",\"subject\":\"search\",\"resource\":\"core\",\"direction\":\"up\",\"victim\":null,"
+	     "\"rejected\":[{\"service\":\"mail\",\"resource\":\"none\",\"why\":\"locked\"}]}");
+	assert_non_null(strstr(explained(), "not: mail (a step down has hurt lately)\n"));
+}
+
 static void what_goes_on_is_told_once(void **state)
 {
 	(void)state;
@@ -215,6 +225,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(decisions_about_it_are_told_the_last_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_service_that_is_passed_over_as_a_whole_has_no_resource, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(what_goes_on_is_told_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_change_that_names_nobody_is_about_whom_it_changes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(others_decisions_are_left_out, set_up, tear_down),
