@@ -1,14 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# shares: yes
+# waits: yes
 # A run that is alive is looked at: status, top, explain, and its web pages.  On a tree, so that no rights are needed.
 set -uo pipefail
 . tests/lib.sh
+. tests/cli/tree.lib
 
-parties=$BUILD/parties
-scratch
-tree=$scratch/tree
-tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
 cat >"$scratch/conf" <<'END'
 [controller]
 policy = parties-paper

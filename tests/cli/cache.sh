@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# shares: yes
+# waits: yes
 # parties on a tree that has resctrl: every policy's decisions about the cache are put in force, recorded, and decided again
 # from the record; what the kernel refuses is told and survived; without resctrl it is said what to do.
 set -uo pipefail
 . tests/lib.sh
+. tests/cli/tree.lib
 
-parties=$BUILD/parties
-scratch
-tree=$scratch/tree
 resctrl=$tree/sys/fs/resctrl
 span=300ms
-tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
 
 # mount_resctrl: 16 ways.  The groups are there already, since no kernel fills them here.
 mount_resctrl() {
@@ -28,24 +25,8 @@ mount_resctrl() {
 
 # steer POLICY CACHE [RULE...].
 steer() {
-	cat >"$scratch/conf" <<END
-[controller]
-policy = $1
-interval = 10ms
-cache = $2
-[service search]
-match = cgroup:/search
-target = p99 < 25ms
-[service mail]
-match = cgroup:/mail
-target = p99 < 60ms
-[batch work]
-match = cgroup:/work
-END
-	shift 2
-	printf '%s\n' "$@" >"$scratch/rules"
-	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for $span \
-		--record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
+	configure $'policy = '"$1"$'\ncache = '"$2"
+	run_on_tree $span "${@:3}"
 }
 
 # bits GROUP: how many ways it has, or "holes".

@@ -1,16 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# shares: yes
+# waits: yes
 # parties on a tree whose best effort has limits of memory, disk and egress: they are moved by tenths and by what the link
 # sends, recorded, decided again from the record, and put back; without what they need it is said what to do.
 set -uo pipefail
 . tests/lib.sh
+. tests/cli/tree.lib
 
-parties=$BUILD/parties
-scratch
-tree=$scratch/tree
 cgroup=$tree/sys/fs/cgroup
-tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
 
 # ready: controllers, a work group without limits, little memory and a link of 10 Gbit/s that sends nothing.
 ready() {
@@ -34,27 +31,10 @@ picture() {
 
 # steer POLICY STORAGE [RULE...]: with $batch as best effort's keys and $link as the controller's.
 steer() {
-	cat >"$scratch/conf" <<END
-[controller]
-policy = $1
-interval = 10ms
+	configure "policy = $1
 $link
-$2
-[service search]
-match = cgroup:/search
-target = p99 < 25ms
-storage = disk
-[service mail]
-match = cgroup:/mail
-target = p99 < 60ms
-[batch work]
-match = cgroup:/work
-$batch
-END
-	shift 2
-	printf '%s\n' "$@" >"$scratch/rules"
-	"$parties" --root "$tree" --inject "$scratch/rules" run -c "$scratch/conf" --quiet --for $span \
-		--record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
+$2" 'storage = disk' "$batch"
+	run_on_tree $span "${@:3}"
 }
 
 # values KEY: all that a record says of best effort's KEY, one a line, without repetitions.

@@ -5,24 +5,9 @@
 # tree is as before.
 set -uo pipefail
 . tests/lib.sh
+. tests/cli/tree.lib
 
-parties=$BUILD/parties
-scratch
-tree=$scratch/tree
-tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
-cat >"$scratch/conf" <<'END'
-[controller]
-policy = parties-paper
-interval = 10ms
-[service search]
-match = cgroup:/search
-target = p99 < 25ms
-[service mail]
-match = cgroup:/mail
-target = p99 < 60ms
-[batch work]
-match = cgroup:/work
-END
+configure 'policy = parties-paper'
 
 # What kernel files would say: their first lines.
 picture() {
