@@ -232,7 +232,8 @@ static __always_inline int on_read(struct sock *sk, int ret, int flags)
 	__u32 copied = 0, written = 0;
 	bool begins;
 
-	if (ret < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+	if (ret < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE) ||
+	    (under_socket_lock && !reads_matter && sk->sk_protocol == IPPROTO_TCP))
 		return 0;
 	x = find(sk, true);
 	if (!x)

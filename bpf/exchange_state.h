@@ -98,6 +98,7 @@ struct {
 
 /* Written by user space. */
 __u32 lifecycle[EXCHANGE_MAX_SERVICES];
+__u32 reads_matter; /* nonzero: some service's lifecycle looks at TCP reads when they are over */
 __u64 target_ns[EXCHANGE_MAX_SERVICES];
 __u64 long_ns = 2000000000;
 __u64 settle_ns = 500000000; /* no write for that long: the exchange is over */

@@ -18,6 +18,7 @@
 #include "exchange_read.h"
 #include "feed.h"
 #include "requests.h"
+#include "whole.h"
 
 /* `size` bytes, PARSE_CHUNK at most, that are `at` into the read.  false: they cannot be had. */
 static __always_inline bool read_chunk(struct feed *f, __u32 at, __u32 size)
@@ -211,25 +212,40 @@ static __always_inline __u32 walk_read(struct sk_buff *skb, struct sock *sk, str
 	return bytes_tell(x) ? f.nr_begun : 1;
 }
 
-/* One "get" of memcached, whole and alone, when none is open: what nearly all reads of it are. */
-static __always_inline bool is_one_get(struct sk_buff *skb, const struct tcp_sock *tp, struct exchange *x, __u32 size,
-				       __u32 offset)
-{
-	struct bpf_dynptr bytes;
-	struct chunk chunk;
+/* Where a read is looked at as a whole.  One program uses it, which the kernel never starts within itself on one CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct whole);
+} wholes SEC(".maps");
 
-	if (x->in.protocol != EXCHANGE_MEMCACHED || x->pipelined || x->in.next != tp->copied_seq ||
-	    (x->begin && !x->last_write) || size < 8)
+/* One short request without a body when none is open, whole and alone: what nearly all reads are. */
+static __always_inline bool is_whole(struct sk_buff *skb, const struct tcp_sock *tp, struct exchange *x, __u32 size,
+				     __u32 offset)
+{
+	bool is_http = x->in.protocol == EXCHANGE_HTTP1, found = false;
+	struct bpf_dynptr bytes;
+	struct whole *w;
+	__u32 key = 0;
+
+	if ((!is_http && x->in.protocol != EXCHANGE_MEMCACHED) || x->in.step != STEP_START || x->in.skip || x->pipelined ||
+	    x->in.next != tp->copied_seq || (x->begin && !x->last_write))
 		return false;
+	w = bpf_map_lookup_elem(&wholes, &key);
 	bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &bytes);
 	asm volatile("" : "+r"(size));
-	if (size > PARSE_CHUNK || bpf_dynptr_read(chunk.bytes, size, &bytes, offset, 0) ||
-	    !request_is_get(&x->in, &chunk, size))
+	if (!w || size > WHOLE_MAX)
 		return false;
-	x->in.begin = x->in.next;
-	x->in.next += size;
-	x->in.ended = 0;
-	return true;
+	if (!bpf_dynptr_read(w->bytes, size, &bytes, offset, 0))
+		found = whole_request(w, size, is_http);
+	__builtin_memset(w, 0, sizeof(*w)); /* nothing is kept */
+	if (found) {
+		x->in.begin = x->in.next;
+		x->in.next += size;
+		x->in.ended = 0;
+	}
+	return found;
 }
 
 /* `size` bytes at copied_seq are about to be read, out of the skb that holds them. */
@@ -254,7 +270,7 @@ static __always_inline int on_bytes(struct sk_buff *skb, __u32 size)
 	end = tp->copied_seq + size;
 	if (offset < 0 || (x->in.protocol != EXCHANGE_UNSEEN && (__s32)(x->read_seq - end) >= 0))
 		return 0; /* or it was looked at before it is read (MSG_PEEK) */
-	if (x->in.protocol != EXCHANGE_OPAQUE_BYTES && !is_one_get(skb, tp, x, size, offset))
+	if (x->in.protocol != EXCHANGE_OPAQUE_BYTES && !is_whole(skb, tp, x, size, offset))
 		begins = walk_read(skb, sk, x, size, offset);
 	if (x->pipelined || x->left) {
 		x->read_seq = end;

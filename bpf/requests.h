@@ -327,13 +327,6 @@ static inline bool is_idle_field(const struct parse *p, __u8 c)
 	       !field_may_matter(c);
 }
 
-/* A read that is one "get" of memcached, whole and alone: what nearly all of them are. */
-static inline bool request_is_get(const struct parse *p, const struct chunk *chunk, __u32 size)
-{
-	return p->protocol == EXCHANGE_MEMCACHED && p->step == STEP_START && !p->skip &&
-	       (chunk->words[0] & 0xffffffff) == WORD("get ") && parse_newline(chunk, 0) == (int)size - 1;
-}
-
 /* One byte, of a message or record that has begun. */
 PARSE_FUNCTION int request_byte(struct parse *p, __u8 c)
 {

@@ -38,6 +38,17 @@ bool lifecycle_chooses(enum ebee_lifecycle asked)
 	return asked == EBEE_AUTO || asked == EBEE_STUDY;
 }
 
+static void use_sockets(struct ebee *e, unsigned int service, enum exchange_lifecycle lifecycle)
+{
+	struct exchange_bpf__bss *bss = e->skel->bss;
+	bool matter = false;
+
+	bss->lifecycle[service] = lifecycle;
+	for (unsigned int i = 0; i < EXCHANGE_MAX_SERVICES; i++)
+		matter |= bss->lifecycle[i] == EXCHANGE_PER_CONNECTION || bss->lifecycle[i] == EXCHANGE_BY_LIBRARY;
+	bss->reads_matter = matter;
+}
+
 void lifecycle_leave(struct ebee *e, unsigned int service)
 {
 	struct lifecycle *l = &e->lifecycles.services[service];
@@ -45,7 +56,7 @@ void lifecycle_leave(struct ebee *e, unsigned int service)
 	l->asked = EBEE_EXCHANGE;
 	lifecycle_exit(e, service);
 	memset(l, 0, sizeof(*l));
-	e->skel->bss->lifecycle[service] = EXCHANGE_PER_REQUEST;
+	use_sockets(e, service, EXCHANGE_PER_REQUEST);
 }
 
 /* ---- a service changes ------------------------------------------------------------------------------------------- */
@@ -63,7 +74,7 @@ static int use(struct ebee *e, unsigned int service, enum ebee_lifecycle lifecyc
 	else if (!strstr(e->features, feature))
 		strncat(e->features, feature, sizeof(e->features) - strlen(e->features) - 1);
 	e->lifecycles.services[service].in_use = lifecycle;
-	e->skel->bss->lifecycle[service] = table[lifecycle].sockets;
+	use_sockets(e, service, table[lifecycle].sockets);
 	return err;
 }
 
