@@ -33,6 +33,19 @@ for policy in parties-paper adaptive static; do
 done
 record=$scratch/parties-paper
 
+cat >"$scratch/alone.ini" <<'END'
+[plant]
+cores = 4
+[service a]
+target = p99 < 50ms
+service_time = 1ms
+max_load = 4000
+profile = at 0s 50%; hold 10s
+END
+"$parties" sim "$scratch/alone.ini" --record "$scratch/alone" >/dev/null
+tap_ok $? 'a single service is played'
+replay 0 'decisions, all as recorded$' 'a single service decides the same again' "$scratch/alone"
+
 change 102 's/"reason":"[a-z-]*"/"reason":"no-signal"/'
 replay 1 'changed:102: first difference: tick 100, 50.000 s, service ' 'another reason is found' "$scratch/changed"
 tap_is "$(grep -c ': counterfactual: tick ' "$scratch/out")" 180 'the 180 decisions after it are counterfactual'

@@ -68,6 +68,17 @@ static void who_is_not_late_is_not_judged(void **state)
 	assert_false(b.is_none);
 }
 
+static void a_core_is_full_at_its_mark(void **state)
+{
+	struct benefit b = { 0 };
+
+	(void)state;
+	benefit_judge(&b, 2, 4, 2 * BENEFIT_FULL_PERMILLE - 1, true);
+	assert_int_equal(b.full_cores, 0);
+	benefit_judge(&b, 2, 4, 2 * BENEFIT_FULL_PERMILLE, true);
+	assert_int_equal(b.full_cores, 2);
+}
+
 /* Of a core of two CPUs a full service may use one and a bit. */
 static void second_threads_are_no_cores(void **state)
 {
@@ -88,6 +99,7 @@ int main(void)
 		cmocka_unit_test(cores_that_are_used_do_something),
 		cmocka_unit_test(a_little_more_is_more),
 		cmocka_unit_test(who_is_not_late_is_not_judged),
+		cmocka_unit_test(a_core_is_full_at_its_mark),
 		cmocka_unit_test(second_threads_are_no_cores),
 	};
 

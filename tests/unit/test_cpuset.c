@@ -292,6 +292,27 @@ static void cpus_that_stay_out_of_effect_are_not_planned_with_for_a_while(void *
 	assert_string_equal(denied(), "");
 }
 
+static void cpus_that_a_group_may_not_use_are_named(void **state)
+{
+	struct cpulist cpus;
+	char dir[KNOB_PATH_SIZE], error[200] = "";
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/a", mount_dir);
+	assert_int_equal(cpulist_parse("0-4", &cpus), 0);
+	put_group("a", "0-1\n");
+	assert_int_equal(cpuset_check_allowed(dir, &cpus, error, sizeof(error)), 0); /* it does not say */
+	tree_put(mount_dir, "0-4\n", "a/cpuset.cpus.effective");
+	assert_int_equal(cpuset_check_allowed(dir, &cpus, error, sizeof(error)), 0);
+	assert_string_equal(error, "");
+	tree_put(mount_dir, "0-1,4\n", "a/cpuset.cpus.effective");
+	assert_int_equal(cpuset_check_allowed(dir, &cpus, error, sizeof(error)), -ENOTSUP);
+	assert_non_null(strstr(error, "may not use CPUs 2-3:"));
+	tree_put(mount_dir, "none\n", "a/cpuset.cpus.effective");
+	assert_int_equal(cpuset_check_allowed(dir, &cpus, error, sizeof(error)), -EINVAL);
+	assert_non_null(strstr(error, "cannot read which CPUs"));
+}
+
 static void groups_outside_of_the_mount_are_refused(void **state)
 {
 	(void)state;
@@ -378,6 +399,7 @@ int main(void)
 		TREE_TEST(a_move_that_fails_in_the_middle_is_taken_back_whole),
 		TREE_TEST(a_set_that_is_not_in_effect_is_a_failure),
 		TREE_TEST(cpus_that_stay_out_of_effect_are_not_planned_with_for_a_while),
+		TREE_TEST(cpus_that_a_group_may_not_use_are_named),
 		TREE_TEST(groups_outside_of_the_mount_are_refused),
 		TREE_TEST(a_new_group_gets_what_its_parent_has),
 		TREE_TEST(random_moves_are_legal_at_every_moment),
