@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: yes
 # `parties run` on trees of machines of many shapes, with every driver of frequency and every way of speed: it finds what
 # there is, steers, and leaves the tree as it was.  TEST_ALL=1: every shape with every driver and every way.
 set -uo pipefail

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
+# waits: groups
 # The README's tour with two real services, nginx and memcached, from its configuration to the figure.  Nothing is steered,
 # unless all is asked for: a live run is one of a kind on a machine.
 set -uo pipefail
@@ -16,8 +17,8 @@ read -r web cache < <(python3 -c 'import socket
 s = [socket.socket() for i in range(2)]
 for i in s: i.bind(("127.0.0.1", 0))
 print(*(i.getsockname()[1] for i in s))')
-mode=observe for=1500ms load_for=3s
-[ -z "${TEST_ALL:-}" ] || mode=live for=8s load_for=11s
+mode=observe load_for=1500ms
+[ -z "${TEST_ALL:-}" ] || mode=live load_for=8s
 
 echo hello >"$scratch/index.html"
 cat >"$scratch/nginx.conf" <<END
@@ -48,16 +49,20 @@ awk '/```ini/ { on = 1; next } /```/ { on = 0 } on && /\[batch/ { exit } on' REA
 	sed "s/^   //; s/port:8082/port:$web/; s/exe:memcached/port:$cache/; s/^cores.*//" >"$scratch/my.conf"
 tap_try 'the configuration of the README is theirs' "$parties" check -c "$scratch/my.conf"
 
+"$parties" run -c "$scratch/my.conf" --mode $mode --for 60s --record "$scratch/my.jsonl" --web 0 \
+	>"$scratch/run.out" 2>"$scratch/run.err" &
+run=$!
+own $run
+for _ in {1..200}; do
+	! grep -q '^event=start' "$scratch/run.err" && kill -0 $run 2>/dev/null || break
+	sleep 0.05
+done
 (load web --protocol http --url "http://127.0.0.1:$web/" --rate 400 --for $load_for) >"$scratch/load.web" &
 own $!
 loads=$!
 (load cache --protocol memcached --to "127.0.0.1:$cache" --rate 400 --for $load_for) >"$scratch/load.cache" &
 own $!
 loads="$loads $!"
-"$parties" run -c "$scratch/my.conf" --mode $mode --for $for --record "$scratch/my.jsonl" --web 0 \
-	>"$scratch/run.out" 2>"$scratch/run.err" &
-run=$!
-own $run
 for _ in {1..100}; do
 	[ "$(wc -l 2>/dev/null <"$scratch/my.jsonl")" -gt 3 ] 2>/dev/null && break
 	kill -0 $run 2>/dev/null || break
@@ -69,6 +74,9 @@ tap_is "$? $(sed -n 's/^\(search\|cache\) .* p99 < .*/\1/p' "$scratch/status" | 
 tap_note "$(cat "$scratch/status")"
 "$parties" explain search --pid $run >"$scratch/explain" 2>&1
 tap_is "$? $(head -c 6 "$scratch/explain")" '0 search' 'explain knows one of them'
+wait $loads
+tap_is "$(cat "$scratch"/load.* | grep -c '^ok')" 2 'both services have answered every request'
+kill -INT $run
 wait $run
 tap_is $? 0 'the run ends well'
 tap_note "$(cat "$scratch/run.err")"
@@ -80,6 +88,4 @@ tap_try 'a figure comes out of the record' "$parties" report "$scratch/my.jsonl"
 tap_is "$(grep -c 'search\|cache' "$scratch/my.svg" | sed 's/^[1-9].*/some/')" some 'and names the services'
 tap_try 'the decisions come out of it again' "$parties" replay "$scratch/my.jsonl"
 tap_try 'and are explained' "$parties" explain search -r "$scratch/my.jsonl"
-wait $loads
-tap_is "$(cat "$scratch"/load.* | grep -c '^ok')" 2 'both services have answered every request'
 tap_done
