@@ -5,10 +5,11 @@
  *
  * Every window, for every service: the cheapest pair of cores and speed whose predicted latency (demand.h) is well
  * inside the target.  More is given at once, to several services in one step; less only after the smaller share looked
- * enough for a while.  Between the two nothing moves.  Where wishes exceed the machine, the service for which it costs
- * least gives a core for speed; then the one that is predicted to stay furthest below its target.  When for some
- * seconds that serves not everybody, as predicted and as seen, the machine is reported as too small, and services named
- * last in the configuration go short until all have fitted for as long.
+ * enough for a while.  Between the two nothing moves.  Whether a share was enough is told by the requests that were
+ * late with it: how many more than may be, against what chance does.  Where wishes exceed the machine, the service for
+ * which it costs least gives a core for speed; then the one that is predicted to stay furthest below its target.  When
+ * for some seconds that serves not everybody, as predicted and as seen, the machine is reported as too small, and
+ * services named last in the configuration go short until all have fitted for as long.
  *
  * "Cheapest": a busy core draws one third, and two thirds with the square of its speed; an idle one an eighth; and
  * where there is best-effort work, a core is worth what that would do with it.  Nothing here is read from the machine.
@@ -21,30 +22,24 @@
 #include <math.h>
 #include <string.h>
 
-enum { SURE_COUNT = 1000, SOME_COUNT = 200 };
-
-/* A decision may not be in force at once; until then the share is not to blame or to praise for what is seen. */
-static const uint64_t settle_ns = 500000000;
 static const uint64_t patience_ns = 1000000000, infeasible_ns = 3000000000, again_ns = 60000000000;
 /* Parts of it, each of which can be left out to see what it is worth. */
-enum part { TWO_QUEUES, SETTLE, RELUCTANCE, IN_ORDER };
+enum part { TWO_QUEUES, IN_ORDER };
 #define PART(text) POLICY_NO_YES, .standard = 1, .help = text
 static const struct policy_option options[] = {
 	[TWO_QUEUES] = { "two_queues", PART(
 		"Whether a queue for each core is thought of beside one for all; what expects better is believed.") },
-	[SETTLE] = { "settle", PART(
-		"Whether nothing is learned from the half second after a decision, which may not be in force yet.") },
-	[RELUCTANCE] = { "reluctance", PART(
-		"Whether, where cores are short, who has one keeps it against who misses it hardly more.") },
 	[IN_ORDER] = { "in_order", PART(
 		"Whether services named last go short on a machine that was found too small.\n"
 		"Otherwise all share in it.") },
 };
 #undef PART
 
-static const double goal = 0.85, limit = 0.95; /* of the target: what is chosen, and what is left */
-static const double least_missed = 0.9; /* of it: the latency is believed to have been at least that where it was missed */
-static const double worthwhile = 0.03, reluctance = 1.1, overload = 1000, short_strain = 1.2;
+static const double goal = 0.88, limit = 0.95; /* of the target: what is chosen, and what is left */
+static const double least_missed = 0.9; /* of it: what the latency is believed to have been where it was missed */
+static const double sure = 1.5;       /* standard deviations of what chance does to the number of late requests */
+static const double reluctance = 1.1; /* by less than that of the longest latency nothing is gained by a move */
+static const double worthwhile = 0.03, overload = 1000, short_strain = 1.2;
 static const double idle_cost = 0.125, parked_cost = 0.03, best_effort_worth = 0.6;
 static const double squeezed = 1e6; /* above any cost */
 
@@ -58,12 +53,9 @@ struct option {
 
 struct adaptive_service {
 	struct demand demand;
-	struct policy_share last;     /* decided before the last window */
-	uint64_t changed_ns;          /* when that was */
-	uint32_t nr_bad;              /* windows over the target in a row */
-	bool settled;                 /* what the last window shows is the share's doing */
-	double too_many;              /* late requests since it is, less those that may be */
-	double late_squares;          /* sum over the windows */
+	struct policy_share last;     /* of the window before */
+	double too_many;              /* late requests with this share, less those that may be; never below 0 */
+	double chance;                /* its variance, as requests that wait are late together */
 	uint64_t spare_since_ns;
 	bool has_spare;
 	double missed;                /* latency in targets while violated, else 0 */
@@ -146,33 +138,19 @@ static struct option choose(const struct adaptive_service *mine, const struct po
 	return best.holds ? best : best_effort_option(mine, view, s, most, high);
 }
 
-static void count_late(struct adaptive_service *mine, const struct policy_service *s)
-{
-	double late = (double)s->nr_late;
-
-	if (!mine->settled)
-		mine->too_many = mine->late_squares = 0;
-	mine->too_many += late - (double)s->nr_completed * s->late_permille / 1000;
-	mine->late_squares += late * late;
-}
-
-/* Few windows may hold all that are late, since what queues is late together; that there were so many may be chance. */
-static bool is_often_late(const struct adaptive_service *mine)
-{
-	return mine->too_many > sqrt(mine->late_squares + 1);
-}
-
-/* One late request of a few makes a bad percentile, so that the fewer there are the more often it must be seen. */
+/* More requests are late with this share than may be, and than chance explains. */
 static bool is_violated(struct adaptive_service *mine, const struct policy_service *s)
 {
-	bool judged = s->nr_completed || s->nr_listen_drops;
-	bool bad = s->signal == POLICY_STALLED || (judged && s->latency_ns > s->target_ns);
-	uint32_t must = 1 + (s->nr_completed < SURE_COUNT) + (s->nr_completed < SOME_COUNT);
+	double late = (double)(s->nr_late + s->nr_listen_drops);
 
-	if (s->nr_completed >= SOME_COUNT && s->latency_ns > 2 * s->target_ns)
-		must = 1;
-	mine->nr_bad = bad ? mine->nr_bad + 1 : 0;
-	return mine->nr_bad >= must || is_often_late(mine);
+	if (!mine->demand.drains) {
+		mine->too_many += late - (double)s->nr_completed * s->late_permille / 1000;
+		mine->chance += late * sqrt(late);
+	}
+	if (mine->too_many <= 0 || !same_share(&s->have, &mine->last))
+		mine->too_many = mine->chance = 0;
+	mine->last = s->have;
+	return s->signal == POLICY_STALLED || mine->too_many > sure * sqrt(mine->chance + 1);
 }
 
 static struct option keep(const struct adaptive_service *mine, const struct policy_view *view,
@@ -235,23 +213,21 @@ static struct option wish(struct adaptive_service *mine, uint64_t now_ns, const 
 	/* Where nothing is enough, what was not missed so far stays. */
 	if (!violated)
 		return enough || (!best.holds && best.share.cores <= now->cores) ? here : best;
-	if (mine->settled) {
+	if (!mine->demand.began_queued)
 		demand_correct(&mine->demand, s, least_missed * (double)s->target_ns);
-		mine->too_many = mine->late_squares = 0;
-		best = choose(mine, view, s, s->max.cores);
-	}
+	mine->too_many = mine->chance = 0;
+	best = choose(mine, view, s, s->max.cores);
 	return best.share.cores > now->cores || best.share.speed > now->speed ? best : step_up(mine, view, s, now);
 }
 
-/* The predicted latency in targets, whatever is queued now; more where it has to give, so that nothing swings. */
+/* The predicted latency in targets, whatever is queued now. */
 static double strain(const struct adaptive_service *mine, const struct policy_service *s,
-		     const struct policy_share *share, bool reluctant)
+		     const struct policy_share *share)
 {
 	const struct demand *d = &mine->demand;
 	double predicted = demand_latency_ns(d, d->rate, share->cores, share->speed);
 
-	predicted /= predicted < DEMAND_ENDLESS_NS ? (double)s->target_ns : DEMAND_ENDLESS_NS / overload;
-	return reluctant && share->cores < s->have.cores ? predicted * reluctance : predicted;
+	return predicted / (predicted < DEMAND_ENDLESS_NS ? (double)s->target_ns : DEMAND_ENDLESS_NS / overload);
 }
 
 /*
@@ -284,7 +260,7 @@ static struct loss without_core(const struct adaptive *a, const struct policy_vi
 		l.less = *wanted;
 		l.less.share.cores--;
 		speed_range(view, s, &low, &l.less.share.speed);
-		l.missed = squeezed + strain(&a->services[i], s, &l.less.share, view->options[RELUCTANCE]);
+		l.missed = squeezed + strain(&a->services[i], s, &l.less.share);
 	}
 	l.less.floor = wanted->floor;
 	return l;
@@ -305,11 +281,11 @@ static int32_t choose_donor(const struct policy_view *view, const struct loss *l
 	return who;
 }
 
-/* Makes the wishes fit the machine, core by core.  Returns whether somebody goes short. */
-static bool fit(const struct adaptive *a, const struct policy_view *view, bool in_order, struct option *wanted)
+/* Makes the wishes fit the machine, core by core.  Returns how much who gave misses it, at most. */
+static double fit(const struct adaptive *a, const struct policy_view *view, bool in_order, struct option *wanted)
 {
 	struct loss losses[POLICY_MAX_SERVICES];
-	bool somebody_short = false;
+	double missed = 0;
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < view->nr_services; i++)
@@ -321,12 +297,43 @@ static bool fit(const struct adaptive *a, const struct policy_view *view, bool i
 
 		if (who == POLICY_NOBODY)
 			break;
-		somebody_short |= losses[who].missed > squeezed + short_strain;
+		missed = losses[who].missed > missed ? losses[who].missed : missed;
 		sum -= wanted[who].share.cores - losses[who].less.share.cores;
 		wanted[who] = losses[who].less;
 		losses[who] = without_core(a, view, (uint32_t)who, &wanted[who]);
 	}
-	return somebody_short;
+	return missed;
+}
+
+/*
+ * Where cores are short, wishes shift with every window's chance: all stay, though not slower than was fitted, unless who
+ * is worst off gains clearly.
+ */
+static void stay_unless_better(const struct adaptive *a, const struct policy_view *view, struct option *fitted)
+{
+	double worst_now = 0, worst_then = 0;
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		const struct policy_service *s = &view->services[i];
+		const struct policy_share *now = &s->have;
+		double here = strain(&a->services[i], s, now), there = strain(&a->services[i], s, &fitted[i].share);
+
+		if (now->cores < s->min.cores || now->cores > s->max.cores || now->speed > s->max.speed)
+			return;
+		worst_now = here > worst_now ? here : worst_now;
+		worst_then = there > worst_then ? there : worst_then;
+		sum += now->cores;
+	}
+	if (sum != view->nr_cores || worst_now >= worst_then * reluctance)
+		return;
+	for (uint32_t i = 0; i < view->nr_services; i++) {
+		const struct policy_share *now = &view->services[i].have;
+
+		fitted[i].share.cores = now->cores;
+		if (fitted[i].share.speed < now->speed)
+			fitted[i].share.speed = now->speed;
+	}
 }
 
 static void hand_out(const struct policy_view *view, const struct option *wanted, struct policy_decision *d)
@@ -418,8 +425,8 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 	struct adaptive *a = state;
 	struct option wanted[POLICY_MAX_SERVICES], fitted[POLICY_MAX_SERVICES];
 	struct policy_decision before;
-	bool somebody_short, settled;
-	uint64_t began_ns = now_ns - view->window_ns;
+	double missed;
+	bool somebody_short;
 
 	(void)rng;
 	shares_keep(view, ret);
@@ -428,22 +435,19 @@ static void adaptive_step(void *state, uint64_t now_ns, const struct policy_view
 		struct adaptive_service *mine = &a->services[i];
 		const struct policy_service *s = &view->services[i];
 
-		if (!same_share(&s->have, &mine->last))
-			mine->changed_ns = began_ns;
-		mine->last = s->have;
-		settled = !view->options[SETTLE] || began_ns - mine->changed_ns >= settle_ns;
-		demand_observe(&mine->demand, s, view->window_ns, settled);
-		mine->settled = settled && !mine->demand.began_queued;
-		count_late(mine, s);
+		demand_observe(&mine->demand, s, view->window_ns);
 		wanted[i] = wish(mine, now_ns, view, i, &before.shares[i], ret);
 		wanted[i].floor = is_blind(mine, s) ? before.shares[i].cores : s->min.cores;
 	}
 	memcpy(fitted, wanted, view->nr_services * sizeof(wanted[0]));
-	somebody_short = fit(a, view, false, fitted);
+	missed = fit(a, view, false, fitted);
+	somebody_short = missed > squeezed + short_strain;
 	ret->infeasible = infeasible_event(a, now_ns, view, somebody_short);
 	if (a->too_small && view->options[IN_ORDER]) {
 		memcpy(fitted, wanted, view->nr_services * sizeof(wanted[0]));
 		fit(a, view, true, fitted);
+	} else if (missed > squeezed) {
+		stay_unless_better(a, view, fitted);
 	}
 	hand_out(view, fitted, ret);
 	explain(&before, view->nr_services, ret);
@@ -461,6 +465,7 @@ const struct policy_ops policy_adaptive = {
 		"saves cores, without it energy.\n"
 		"Where the machine is too small, which it reports within seconds, services named last go short.\n",
 	.state_size = sizeof(struct adaptive),
+	.interval_ms = 100,
 	.options = options,
 	.nr_options = sizeof(options) / sizeof(options[0]),
 	.init = adaptive_init,

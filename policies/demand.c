@@ -9,16 +9,17 @@
 enum { COST_COUNT = 500, SPEED_COUNT = 1000, FEW_COUNT = 200, RATE_COUNT = 40, USUAL_WAIT_PARTS = 4 };
 
 static const double least_memory_s = 1, sigmas_of_change = 3, sigmas_of_chance = 2, doubt = 0.07, drain_s = 0.25;
-static const double step_ratio = 1.25, hoped_ratio = 1.1; /* of the costs at two speeds, where one is not known */
-static const double most_trust = 0.3; /* in what a single window says of the cost, however many requests it saw */
+static const double step_ratio = 1.12, hoped_ratio = 1.1; /* of the costs at two speeds, where one is not known */
+static const double most_trust = 0.3; /* in what half a second says of the cost, however many requests it saw */
 static const double full = 0.97, log_of_100 = 4.605, endless_ns = DEMAND_ENDLESS_NS;
 /* Of a service about which nothing is known; the wait of an exponential or a nearly constant request lies within it. */
 static const double first_tail = 0.55, first_wait = -1.4, var_first_tail = 1, var_first_wait = 0.1;
-static const double least_wait = -2, drift = 0.0005; /* of both, in a window */
+static const double least_wait = -2, drift = 0.0005; /* of both, from one lesson to the next */
 /* What chance does to the logarithm of a percentile: its variance is of_one / (requests + count) + of_any. */
 static const double chance_of_one = 9, chance_count = 8, chance_of_any = 0.01;
-static const double mistake_ns = 120e9; /* in which it is forgotten */
-static const double euler = 0.577, merge_ns = 10e9, surprise_fades = 0.98, sure = 4;
+/* How long is looked until something is learned: of a cost, of waiting, and of either where requests are few. */
+static const double look_ns = 0.5e9, waits_ns = 2e9, few_ns = 10e9;
+static const double euler = 0.577, surprise_fades = 0.98, sure = 4;
 
 static double larger(double a, double b)
 {
@@ -44,7 +45,7 @@ static void observe_bunching(struct demand *d, double nr)
 	double change = nr - d->nr_before, sum = nr + d->nr_before;
 
 	if (sum > 0)
-		d->bunching += (smaller(change * change / sum, 4 * d->bunching) - d->bunching) / 10;
+		d->bunching += (smaller(change * change / sum, 4 * d->bunching) - d->bunching) / 20;
 	d->bunching = larger(d->bunching, 1);
 	d->nr_before = nr;
 }
@@ -52,15 +53,14 @@ static void observe_bunching(struct demand *d, double nr)
 /* A rate that chance does not explain is a new rate; otherwise it is averaged. */
 static void observe_rate(struct demand *d, const struct policy_service *s, double window_s)
 {
-	double rate = (double)s->nr_arrived / window_s;
-	double chance = sqrt(d->bunching * larger(d->rate, rate) / window_s), change = rate - d->rate;
-	double memory_s = smaller(larger(least_memory_s, RATE_COUNT * d->bunching / d->rate), d->age_ns / 1e9);
+	double rate = (double)s->nr_arrived / window_s, change = rate - d->rate;
+	double chance = sqrt(d->bunching * larger(d->rate, rate) / window_s);
 
-	if (fabs(change) > sigmas_of_change * chance)
-		d->rate = rate;
-	else
-		d->rate += change * window_s / (window_s + memory_s);
-	chance = sqrt(d->bunching * d->rate / (window_s + memory_s));
+	if (fabs(change) > sigmas_of_change * chance + d->bunching / window_s)
+		d->memory_s = 0;
+	d->memory_s = smaller(d->memory_s, larger(least_memory_s, RATE_COUNT * d->bunching / d->rate)) + window_s;
+	d->rate += change * window_s / d->memory_s;
+	chance = sqrt(d->bunching * d->rate / d->memory_s);
 	change = rate - d->rate - sqrt(d->bunching * d->rate / window_s); /* what a ramp may have added */
 	d->busy_rate = d->rate + smaller(larger(change, 0), chance) + sigmas_of_chance * chance;
 }
@@ -75,7 +75,7 @@ static void observe_backlog(struct demand *d, const struct policy_service *s)
 /*
  * Until a speed is well known a different cost is the speed's; after that it is the request's.
  */
-static void observe_cost(struct demand *d, uint32_t speed, double n, double cost_ns)
+static void observe_cost(struct demand *d, uint32_t speed, double n, double span_ns, double cost_ns)
 {
 	double trust;
 
@@ -90,7 +90,7 @@ static void observe_cost(struct demand *d, uint32_t speed, double n, double cost
 		d->nr_timed[speed] += n;
 		return;
 	}
-	trust = d->nr_costed > 0 ? smaller(n / (d->nr_costed + n), most_trust) : 1;
+	trust = d->nr_costed > 0 ? smaller(n / (d->nr_costed + n), most_trust * larger(span_ns / look_ns, 1)) : 1;
 	d->cost_ns += (cost_ns / d->slowness[speed] - d->cost_ns) * trust;
 	d->nr_costed = smaller(d->nr_costed + n, COST_COUNT);
 }
@@ -134,68 +134,77 @@ static double slowest_as_percentile(double costs, double n)
 	return 1 + larger(costs - 1, 0.05) * log_of_100 / (log(larger(n, 1)) + euler);
 }
 
-static void add_window(struct demand *d, const struct policy_service *s, uint64_t window_ns)
+/* CPU time per request.  Windows of few become one, longer and longer. */
+static void learn_cost(struct demand *d, const struct policy_service *s, uint64_t window_ns)
 {
-	struct demand_sum *sum = &d->sum;
-	double n = (double)s->nr_completed, costs = 0, utilisation = 1;
+	struct demand_work *sum = &d->work;
+	double half_done = smaller((double)s->nr_in_flight, s->have.cores) / 2;
 
-	sum->nr += n;
+	if (s->have.speed != sum->speed)
+		*sum = (struct demand_work){ .speed = s->have.speed, .half_done = sum->half_done };
+	sum->nr += (double)s->nr_completed;
 	sum->cpu_ns += (double)s->cpu_ns;
 	sum->span_ns += (double)window_ns;
-	if (d->known && n > 0) {
-		costs = (double)s->latency_ns / demand_cost_ns(d, s->have.speed);
-		utilisation = n < FEW_COUNT ? demand_work(d, s->have.speed) / s->have.cores
-					    : (double)s->cpu_ns / ((double)window_ns * s->have.cores);
-	}
-	/* Full cores, and a queue from before, say how long that was, not how requests wait. */
-	if (utilisation >= full || d->began_queued)
-		return;
-	sum->nr_usual += n;
-	sum->costs = larger(sum->costs, costs);
-	sum->spare += n * (1 - utilisation) * (1 - utilisation);
-	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS; kind++)
-		sum->waits[kind] += n * waiting(kind, s->have.cores, utilisation);
-}
-
-/* Windows of few requests become one, longer and longer. */
-static void learn_from_window(struct demand *d, const struct policy_service *s, uint64_t window_ns)
-{
-	struct demand_sum *sum = &d->sum;
-	double half_done = smaller((double)s->nr_in_flight, s->have.cores) / 2, n;
-
-	add_window(d, s, window_ns);
 	if (sum->nr <= 0 || sum->cpu_ns <= 0 ||
-	    (sum->nr < FEW_COUNT && sum->span_ns < smaller(merge_ns, d->age_ns / 2)))
+	    sum->span_ns < smaller(sum->nr < FEW_COUNT * d->bunching ? few_ns : look_ns, d->age_ns / 2))
 		return;
-	observe_cost(d, s->have.speed, sum->nr, sum->cpu_ns / larger(sum->nr + half_done - sum->half_done, 1));
+	observe_cost(d, sum->speed, sum->nr, sum->span_ns,
+		     sum->cpu_ns / larger(sum->nr + half_done - sum->half_done, 1));
 	d->known = true;
-	n = sum->nr_usual;
-	if (s->nr_completed < FEW_COUNT)
-		sum->costs = slowest_as_percentile(sum->costs, n);
-	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS && n > 0; kind++)
-		learn(&d->queues[kind], log(sum->costs), sum->waits[kind] / n,
-		      chance_of_one / (sum->spare + chance_count) + chance_of_any);
-	*sum = (struct demand_sum){ .speed = s->have.speed, .half_done = half_done };
+	*sum = (struct demand_work){ .speed = sum->speed, .half_done = half_done };
 }
 
-void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns, bool settled)
+/*
+ * How requests wait.  In costs, windows at different speeds go together; the worst of them count most, since a window
+ * that is bad holds most of those that are late.
+ */
+static void learn_waits(struct demand *d, const struct policy_service *s, uint64_t window_ns)
 {
-	bool ready = settled || !d->known || s->nr_completed < FEW_COUNT;
+	struct demand_waits *sum = &d->waits;
+	double n = (double)s->nr_completed, costs;
+	double utilisation = (double)s->cpu_ns / ((double)window_ns * s->have.cores);
 
+	sum->span_ns += (double)window_ns;
+	if (n < FEW_COUNT)
+		utilisation = demand_work(d, s->have.speed) / s->have.cores;
+	/* Full cores, and a queue from before, say how long that was, not how requests wait. */
+	if (n > 0 && utilisation < full && !d->began_queued) {
+		costs = (double)s->latency_ns / demand_cost_ns(d, s->have.speed);
+		sum->nr += n;
+		sum->nr_windows++;
+		sum->slowest = larger(sum->slowest, costs);
+		sum->fourth_powers += n * costs * costs * costs * costs;
+		sum->spare += n * (1 - utilisation) * (1 - utilisation);
+		for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS; kind++)
+			sum->waits[kind] += n * waiting(kind, s->have.cores, utilisation);
+	}
+	if (sum->nr <= 0 ||
+	    sum->span_ns < smaller(sum->nr < FEW_COUNT * d->bunching ? few_ns : waits_ns, d->age_ns / 2))
+		return;
+	n = sum->nr;
+	costs = n < FEW_COUNT * sum->nr_windows ? slowest_as_percentile(sum->slowest, n)
+						: sqrt(sqrt(sum->fourth_powers / n));
+	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS; kind++)
+		learn(&d->queues[kind], log(costs), sum->waits[kind] / n,
+		      chance_of_one / (sum->spare / d->bunching + chance_count) + chance_of_any);
+	*sum = (struct demand_waits){ 0 };
+}
+
+void demand_observe(struct demand *d, const struct policy_service *s, uint64_t window_ns)
+{
 	if (s->signal == POLICY_LOST || !window_ns)
 		return;
 	observe_bunching(d, (double)s->nr_arrived);
-	d->mistake.latency_ns *= exp(-(double)window_ns / mistake_ns);
 	observe_rate(d, s, (double)window_ns / 1e9);
 	observe_backlog(d, s);
 	d->began_queued = d->nr_left > s->have.cores + d->rate * (double)s->target_ns / 1e9;
+	d->drains = d->began_queued && (double)s->nr_in_flight < d->nr_left;
 	d->age_ns += (double)window_ns;
 	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
 		return;
-	if (s->have.speed != d->sum.speed || !ready)
-		d->sum = (struct demand_sum){ .speed = s->have.speed, .half_done = d->sum.half_done };
-	if (ready)
-		learn_from_window(d, s, window_ns);
+	learn_cost(d, s, window_ns);
+	if (d->known)
+		learn_waits(d, s, window_ns);
 	d->nr_left = (double)s->nr_in_flight;
 }
 
@@ -265,30 +274,29 @@ static double latency_at(const struct demand *d, double shared, double cost_ns, 
 	return cost_ns * costs;
 }
 
-/* How many times more than predicted the percentile was. */
-static double wrong_by(const struct demand *d, const struct demand_mistake *m)
-{
-	double predicted = latency_at(d, trust_in_shared(d), demand_cost_ns(d, m->speed), m->rate, m->cores);
-
-	return predicted > 0 ? m->latency_ns / predicted : 0;
-}
-
-static double correction(const struct demand *d)
-{
-	return larger(wrong_by(d, &d->mistake), 1);
-}
-
+/* What is known best is corrected least, and no better known after that. */
 void demand_correct(struct demand *d, const struct policy_service *s, double latency_ns)
 {
-	struct demand_mistake now = { d->rate, latency_ns, s->have.cores, s->have.speed };
+	double cost_ns = demand_cost_ns(d, s->have.speed), utilisation = d->rate * cost_ns / 1e9 / s->have.cores;
 
-	if (wrong_by(d, &now) > wrong_by(d, &d->mistake))
-		d->mistake = now;
+	if (!s->have.cores || utilisation >= full)
+		return;
+	for (enum demand_kind kind = 0; kind < DEMAND_NR_KINDS; kind++) {
+		struct demand_queue *q = &d->queues[kind];
+		double w = waiting(kind, s->have.cores, utilisation), waited = exp(q->wait) * w;
+		double error = log(latency_ns / cost_ns) - log_expected(q, w), slope = waited / (1 + waited);
+		double along_tail = q->var_tail + slope * q->cov, along_wait = q->cov + slope * q->var_wait;
+
+		if (error <= 0)
+			continue;
+		q->tail += error * along_tail / (along_tail + slope * along_wait);
+		q->wait += error * along_wait / (along_tail + slope * along_wait);
+	}
 }
 
 double demand_latency_ns(const struct demand *d, double rate, uint32_t cores, uint32_t speed)
 {
-	return correction(d) * latency_at(d, trust_in_shared(d), demand_cost_ns(d, speed), rate, cores);
+	return latency_at(d, trust_in_shared(d), demand_cost_ns(d, speed), rate, cores);
 }
 
 uint32_t demand_least_cores(const struct demand *d, uint32_t speed)
@@ -301,12 +309,11 @@ uint32_t demand_least_cores(const struct demand *d, uint32_t speed)
 uint32_t demand_cores(const struct demand *d, uint32_t speed, double latency_ns, uint32_t min, uint32_t max)
 {
 	double cost_ns = demand_cost_ns(d, speed), rate = demand_rush(d), shared = trust_in_shared(d);
-	double most_ns = latency_ns / correction(d);
 	uint32_t cores = demand_least_cores(d, speed);
 
 	if (cores < min)
 		cores = min;
-	while (cores <= max && latency_at(d, shared, cost_ns, rate, cores) > most_ns)
+	while (cores <= max && latency_at(d, shared, cost_ns, rate, cores) > latency_ns)
 		cores++;
 	return cores <= max ? cores : max + 1;
 }
