@@ -14,10 +14,14 @@
  *
  * A drop is told to the sender as congestion (NET_XMIT_DROP), as a full queue would: TCP keeps the packet, makes its
  * window smaller and tries again at the next acknowledgement, or, when nothing of it is under way, after 200 ms; a
- * datagram is lost.  That is why the burst is so long: on a fast network nothing ever is under way after a drop, and with
- * 10 ms of burst a sender reached 7 % of its rate on the loopback interface, with 50 ms 24 %, with 250 ms 99 to 103 %.
- * So a group sends in bursts of up to a quarter of a second's worth.  Departure times in packets (skb->tstamp) would be
- * smooth, but only the fq discipline heeds them, which few devices have; on the loopback interface and on veth nobody does.
+ * datagram is lost.  That is why the burst is so long: on a fast network nothing is under way any more after a drop.  Of
+ * 1 Gbit/s on the loopback interface one sender reached 7 % with a burst of 10 ms, 24 % with 50 ms, all with 250 ms; what
+ * it reaches, and four do, at other rates TEST_ALL=1 build/tests/test_egress prints.  So a group sends in bursts of up to a
+ * quarter of a second's worth.  Departure times in packets (skb->tstamp) would be smooth, but only the fq discipline heeds
+ * them, which few devices have: with them alone the same sender had five times its rate.
+ *
+ * Cost by kernel.bpf_stats_enabled, Linux 6.18 on a small virtual machine, where an empty program takes 70 ns: 145 to 165 ns
+ * a packet, of up to 64 KiB.
  *
  * What it cannot see: sockets that were made before their process came into the group.  They belong to the group in which
  * they were made, for ever.

@@ -2,7 +2,7 @@
 /*
  * network.h - how much of a link best-effort work may send: rates as text, and PARTIES' threshold rule.  Pure.
  *
- * The rule (ASPLOS 2019, section 4.2): slack is what the link can carry less what everybody sends over it.  Less than
+ * The rule (PARTIES, ASPLOS 2019): slack is what the link can carry less what everybody sends over it.  Less than
  * 0.5 Gb/s of slack takes 0.5 Gb/s from best effort, more than 1 Gb/s gives it 0.5.  The paper's link had 10 Gb/s; on a slower
  * one both thresholds and the step shrink with it (to a twentieth, a tenth and a twentieth).  Best effort starts with one
  * step, is never given less, and never more than the link.
