@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fields.h"
 #include "overview.h"
 
 static const struct {
@@ -29,20 +30,6 @@ static const struct {
 };
 enum { NR_REASONS = sizeof(reasons) / sizeof(reasons[0]), NR_REFUSALS = sizeof(refusals) / sizeof(refusals[0]) };
 
-static double number(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
-
 /* Names come from files: what would steer a terminal does not reach it. */
 static void put(const char *string, FILE *out)
 {
@@ -57,9 +44,9 @@ static const json_t *service_of(const struct explain *e, const json_t *tick)
 
 static double speed_of(const json_t *service)
 {
-	double khz = number(service, "khz");
+	double khz = field_number(service, "khz");
 
-	return isnan(khz) ? number(service, "permille") : khz;
+	return isnan(khz) ? field_number(service, "permille") : khz;
 }
 
 static bool same(double a, double b)
@@ -78,13 +65,13 @@ const char *explain_open(struct explain *e, const json_t *header, const char *na
 	for (e->index = 0; e->index < json_array_size(services); e->index++) {
 		json_t *service = json_array_get(services, e->index);
 
-		if (!strcmp(text(service, "name"), name)) {
+		if (!strcmp(field_text(service, "name"), name)) {
 			e->goal = json_incref(service);
 			e->entries = calloc(nr_wanted, sizeof(e->entries[0]));
 			return e->entries ? NULL : "no memory";
 		}
 		if (used < 200)
-			used += (size_t)snprintf(names + used, 256 - used, " %.40s", text(service, "name"));
+			used += (size_t)snprintf(names + used, 256 - used, " %.40s", field_text(service, "name"));
 	}
 	return "no such service";
 }
@@ -104,7 +91,7 @@ static bool is_rejected(const struct explain *e, const json_t *action)
 	const json_t *rejected = json_object_get(action, "rejected");
 
 	for (size_t i = 0; i < json_array_size(rejected); i++)
-		if (!strcmp(text(json_array_get(rejected, i), "service"), e->name))
+		if (!strcmp(field_text(json_array_get(rejected, i), "service"), e->name))
 			return true;
 	return false;
 }
@@ -112,12 +99,12 @@ static bool is_rejected(const struct explain *e, const json_t *action)
 static bool is_about(const struct explain *e, const json_t *tick, bool changed)
 {
 	const json_t *action = json_object_get(tick, "action");
-	const char *reason = text(action, "reason"), *subject = text(action, "subject");
-	bool moves = strcmp(text(action, "direction"), "hold");
+	const char *reason = field_text(action, "reason"), *subject = field_text(action, "subject");
+	bool moves = strcmp(field_text(action, "direction"), "hold");
 
 	if (changed || !strcmp(reason, "start"))
 		return true;
-	if (!strcmp(subject, e->name) || !strcmp(text(action, "victim"), e->name))
+	if (!strcmp(subject, e->name) || !strcmp(field_text(action, "victim"), e->name))
 		return moves || !strcmp(reason, "exhausted") || json_is_true(json_object_get(action, "infeasible"));
 	return moves && is_rejected(e, action);
 }
@@ -127,28 +114,29 @@ static bool is_repeated(const struct explain *e, const json_t *tick)
 {
 	const struct explain_entry *last = e->nr ? &e->entries[(e->nr - 1) % e->nr_wanted] : NULL;
 
-	return last && !strcmp(text(json_object_get(tick, "action"), "direction"), "hold") &&
+	return last && !strcmp(field_text(json_object_get(tick, "action"), "direction"), "hold") &&
 	       json_equal(json_object_get(tick, "action"), json_object_get(last->tick, "action"));
 }
 
 void explain_take(struct explain *e, json_t *tick, double until_s)
 {
 	const json_t *service = service_of(e, tick), *before = service_of(e, e->last);
-	bool changed = e->last && (!same(number(service, "cores"), number(before, "cores")) ||
+	bool changed = e->last && (!same(field_number(service, "cores"), field_number(before, "cores")) ||
 				   !same(speed_of(service), speed_of(before)));
 	struct explain_entry *entry;
 
-	if (e->last && number(tick, "t_s") == number(e->last, "t_s"))
+	if (e->last && field_number(tick, "t_s") == field_number(e->last, "t_s"))
 		return;
 	if (changed)
-		e->changed_s = number(tick, "t_s");
+		e->changed_s = field_number(tick, "t_s");
 	if (is_about(e, tick, changed)) {
 		if (is_repeated(e, tick)) {
-			e->entries[(e->nr - 1) % e->nr_wanted].until_s = isnan(until_s) ? number(tick, "t_s") : until_s;
+			e->entries[(e->nr - 1) % e->nr_wanted].until_s = isnan(until_s) ? field_number(tick, "t_s")
+											: until_s;
 		} else {
 			entry = &e->entries[e->nr++ % e->nr_wanted];
 			json_decref(entry->tick);
-			*entry = (struct explain_entry){ json_incref(tick), until_s, number(before, "cores"),
+			*entry = (struct explain_entry){ json_incref(tick), until_s, field_number(before, "cores"),
 							 speed_of(before) };
 		}
 	}
@@ -158,33 +146,34 @@ void explain_take(struct explain *e, json_t *tick, double until_s)
 
 static void print_latency(const json_t *service, const json_t *goal, FILE *out)
 {
-	double us = number(service, "steer_us"), slack = number(service, "slack");
+	double us = field_number(service, "steer_us"), slack = field_number(service, "slack");
 
 	if (isnan(us))
 		fprintf(out, "no requests");
 	else
-		fprintf(out, "p%g %.2f ms of %g ms", number(goal, "percentile"), us / 1e3,
-			number(goal, "target_us") / 1e3);
+		fprintf(out, "p%g %.2f ms of %g ms", field_number(goal, "percentile"), us / 1e3,
+			field_number(goal, "target_us") / 1e3);
 	if (!isnan(slack))
 		fprintf(out, ", slack %+.0f %%", floor(slack / 10));
-	fprintf(out, ", %.0f requests/s, ", number(service, "rps"));
-	put(text(service, "state")[0] ? text(service, "state") : "first window", out);
+	fprintf(out, ", %.0f requests/s, ", field_number(service, "rps"));
+	put(field_text(service, "state")[0] ? field_text(service, "state") : "first window", out);
 }
 
 static void print_share(const struct explain *e, FILE *out)
 {
 	const json_t *service = service_of(e, e->last);
-	double most = number(e->goal, "cores_max");
+	double most = field_number(e->goal, "cores_max");
 	char speed[40];
 
 	put(e->name, out);
-	if (isnan(number(service, "cores"))) {
+	if (isnan(field_number(service, "cores"))) {
 		fprintf(out, " is not confined\n");
 	} else {
 		overview_speed(service, speed, sizeof(speed));
-		fprintf(out, " has %.0f core%s (CPUs ", number(service, "cores"), number(service, "cores") == 1 ? "" : "s");
-		put(text(service, "core_ids"), out);
-		fprintf(out, ") of %.0f", number(e->goal, "cores_min"));
+		fprintf(out, " has %.0f core%s (CPUs ", field_number(service, "cores"),
+			field_number(service, "cores") == 1 ? "" : "s");
+		put(field_text(service, "core_ids"), out);
+		fprintf(out, ") of %.0f", field_number(e->goal, "cores_min"));
 		if (most > 0)
 			fprintf(out, " to %.0f", most);
 		else
@@ -195,7 +184,7 @@ static void print_share(const struct explain *e, FILE *out)
 			fprintf(out, ", since %.1f s", e->changed_s);
 		fprintf(out, "\n");
 	}
-	fprintf(out, "now, at %.1f s: ", number(e->last, "t_s"));
+	fprintf(out, "now, at %.1f s: ", field_number(e->last, "t_s"));
 	print_latency(service, e->goal, out);
 	fprintf(out, "\n");
 }
@@ -213,7 +202,7 @@ static const char *meaning(const char *word, bool is_reason)
 
 static void print_change(const struct explain_entry *entry, const json_t *service, FILE *out)
 {
-	double cores = number(service, "cores"), speed = speed_of(service);
+	double cores = field_number(service, "cores"), speed = speed_of(service);
 	char shown[40];
 
 	overview_speed(service, shown, sizeof(shown));
@@ -232,13 +221,13 @@ static void print_rejected(const json_t *action, FILE *out)
 		const json_t *no = json_array_get(rejected, i);
 
 		fprintf(out, "%s", i ? ", " : "             not: ");
-		if (strcmp(text(no, "resource"), "none")) {
-			put(text(no, "resource"), out);
+		if (strcmp(field_text(no, "resource"), "none")) {
+			put(field_text(no, "resource"), out);
 			fprintf(out, " of ");
 		}
-		put(text(no, "service")[0] ? text(no, "service") : "the machine", out);
+		put(field_text(no, "service")[0] ? field_text(no, "service") : "the machine", out);
 		fprintf(out, " (");
-		put(meaning(text(no, "why"), false), out);
+		put(meaning(field_text(no, "why"), false), out);
 		fputc(')', out);
 	}
 	if (nr)
@@ -251,11 +240,11 @@ static void print_entry(const struct explain *e, const struct explain_entry *ent
 	char what[256];
 
 	overview_action(entry->tick, what, sizeof(what));
-	fprintf(out, "%8.1f s  ", number(entry->tick, "t_s"));
-	put(what[0] ? what : text(action, "reason"), out);
-	if (number(json_object_get(entry->tick, "outcome"), "error") == 0) {
+	fprintf(out, "%8.1f s  ", field_number(entry->tick, "t_s"));
+	put(what[0] ? what : field_text(action, "reason"), out);
+	if (field_number(json_object_get(entry->tick, "outcome"), "error") == 0) {
 		fputs(": ", out);
-		put(meaning(text(action, "reason"), true), out);
+		put(meaning(field_text(action, "reason"), true), out);
 	}
 	print_change(entry, service, out);
 	if (!isnan(entry->until_s))

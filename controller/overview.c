@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "fields.h"
 #include "qos.h"
 
 enum { DECISIONS = 5, LINE_SIZE = 512 };
@@ -21,20 +22,6 @@ struct page {
 	FILE *out;
 	uint32_t nr; /* lines so far */
 };
-
-static double number(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
 
 static bool is_full(const struct page *page)
 {
@@ -69,8 +56,8 @@ static void line(struct page *page, const char *paint, const char *format, ...)
 
 void overview_speed(const json_t *service, char *buf, size_t size)
 {
-	double khz = number(service, "khz"), permille = number(service, "permille"),
-	       measured = number(service, "measured_khz");
+	double khz = field_number(service, "khz"), permille = field_number(service, "permille"),
+	       measured = field_number(service, "measured_khz");
 
 	if (khz > 0 && measured > 0)
 		snprintf(buf, size, "%.2f GHz (%.2f)", khz / 1e6, measured / 1e6);
@@ -85,19 +72,19 @@ void overview_speed(const json_t *service, char *buf, size_t size)
 void overview_action(const json_t *tick, char *buf, size_t size)
 {
 	const json_t *action = json_object_get(tick, "action"), *outcome = json_object_get(tick, "outcome");
-	const char *direction = text(action, "direction"), *resource = text(action, "resource"),
-		   *victim = text(action, "victim");
+	const char *direction = field_text(action, "direction"), *resource = field_text(action, "resource"),
+		   *victim = field_text(action, "victim");
 	bool takes = !strcmp(direction, "up") && (*victim || !strcmp(resource, "core"));
 	const char *donor = !takes ? "" : *victim ? victim : "idle";
 
-	if (number(outcome, "error") != 0)
-		snprintf(buf, size, "not applied: %s", text(outcome, "where"));
+	if (field_number(outcome, "error") != 0)
+		snprintf(buf, size, "not applied: %s", field_text(outcome, "where"));
 	else if (!strcmp(direction, "up") || !strcmp(direction, "down"))
-		snprintf(buf, size, "%s %s %s%s%s", text(action, "reason"), text(action, "subject"), resource,
-			 takes ? " from " : "", donor);
-	else if (!strcmp(text(action, "reason"), "exhausted") || !strcmp(text(action, "reason"), "start"))
-		snprintf(buf, size, "%s%s%s", text(action, "reason"), *text(action, "subject") ? " " : "",
-			 text(action, "subject"));
+		snprintf(buf, size, "%s %s %s%s%s", field_text(action, "reason"), field_text(action, "subject"),
+			 resource, takes ? " from " : "", donor);
+	else if (!strcmp(field_text(action, "reason"), "exhausted") || !strcmp(field_text(action, "reason"), "start"))
+		snprintf(buf, size, "%s%s%s", field_text(action, "reason"), *field_text(action, "subject") ? " " : "",
+			 field_text(action, "subject"));
 	else
 		snprintf(buf, size, "%s", "");
 }
@@ -112,53 +99,55 @@ static void format_number(char *buf, size_t size, int decimals, double value)
 
 static void print_service(struct page *page, const json_t *service, const json_t *goal)
 {
-	double slack = number(service, "slack"), waited;
+	double slack = field_number(service, "slack"), waited;
 	char latency[24], cores[24], speed[40], shown[16] = "-", target[32];
 	const char *paint = isnan(slack) ? "" : slack < 0 ? RED : slack < QOS_SMALL_SLACK ? YELLOW : "";
 	const json_t *culprit;
 
-	format_number(latency, sizeof(latency), 2, number(service, "steer_us") / 1e3);
-	format_number(cores, sizeof(cores), 0, number(service, "cores"));
+	format_number(latency, sizeof(latency), 2, field_number(service, "steer_us") / 1e3);
+	format_number(cores, sizeof(cores), 0, field_number(service, "cores"));
 	overview_speed(service, speed, sizeof(speed));
 	if (!isnan(slack)) /* rounded down, so that the smallest violation is not +0 */
 		snprintf(shown, sizeof(shown), "%+.0f%%", slack < -9990 ? -999 : floor(slack / 10));
-	snprintf(target, sizeof(target), "p%g < %g", number(goal, "percentile"), number(goal, "target_us") / 1e3);
-	line(page, paint, "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", text(service, "name"), shown,
-	     latency, target, cores, speed, number(service, "rps"), text(service, "state"),
-	     number(service, "in_flight"), text(service, "core_ids"));
+	snprintf(target, sizeof(target), "p%g < %g", field_number(goal, "percentile"),
+		 field_number(goal, "target_us") / 1e3);
+	line(page, paint, "%-16.31s %6s %9s  %-12s %5s  %-18s %9.0f  %-7s %9.0f  %s", field_text(service, "name"),
+	     shown, latency, target, cores, speed, field_number(service, "rps"), field_text(service, "state"),
+	     field_number(service, "in_flight"), field_text(service, "core_ids"));
 	culprit = json_array_get(json_object_get(service, "culprits"), 0);
-	waited = number(culprit, "wait_ms");
+	waited = field_number(culprit, "wait_ms");
 	if (waited > 0)
-		line(page, DIM, "  waited %.0f ms for %s", waited, text(culprit, "comm"));
+		line(page, DIM, "  waited %.0f ms for %s", waited, field_text(culprit, "comm"));
 }
 
 static void print_machine(struct page *page, const json_t *status)
 {
 	const json_t *header = json_object_get(status, "header"), *tick = json_object_get(status, "tick");
 	const json_t *machine = json_object_get(header, "machine"), *totals = json_object_get(status, "totals");
-	double be = number(json_object_get(tick, "be"), "cores"), idle = number(tick, "idle_cores");
-	double offline = number(tick, "offline_cores"), sent = number(json_object_get(tick, "be"), "egress_mbit");
-	double limit = number(json_object_get(tick, "be"), "egress_limit_mbit");
+	double be = field_number(json_object_get(tick, "be"), "cores"), idle = field_number(tick, "idle_cores");
+	double offline = field_number(tick, "offline_cores"),
+	       sent = field_number(json_object_get(tick, "be"), "egress_mbit");
+	double limit = field_number(json_object_get(tick, "be"), "egress_limit_mbit");
 
-	line(page, "", "parties %.0f on %s: %s, %s, %.1f s, windows of %g s", number(status, "pid"),
-	     text(machine, "host"), text(header, "mode"), text(header, "policy"), number(tick, "t_s"),
-	     number(json_object_get(header, "config"), "interval_s"));
+	line(page, "", "parties %.0f on %s: %s, %s, %.1f s, windows of %g s", field_number(status, "pid"),
+	     field_text(machine, "host"), field_text(header, "mode"), field_text(header, "policy"),
+	     field_number(tick, "t_s"), field_number(json_object_get(header, "config"), "interval_s"));
 	if (isnan(idle))
 		line(page, "", "%.0f cores, nobody is confined; %.2f %% of the time violated",
-		     number(machine, "assignable_cores"), number(totals, "violated_windows_pct"));
+		     field_number(machine, "assignable_cores"), field_number(totals, "violated_windows_pct"));
 	else
 		line(page, "", "%.0f cores: best effort %.0f, idle %.0f%s; %.0f moves; %.2f %% of the time violated",
-		     number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "",
-		     number(totals, "moves"), number(totals, "violated_windows_pct"));
+		     field_number(machine, "assignable_cores"), be, idle, offline > 0 ? ", some offline" : "",
+		     field_number(totals, "moves"), field_number(totals, "violated_windows_pct"));
 	if (sent >= 0 && limit > 0)
 		line(page, "", "best effort sends %.0f of %.0f Mbit/s", sent, limit);
-	if (*text(machine, "knobs"))
-		line(page, DIM, "%s", text(machine, "knobs"));
+	if (*field_text(machine, "knobs"))
+		line(page, DIM, "%s", field_text(machine, "knobs"));
 }
 
 static void print_others(struct page *page, const char *whose, const json_t *knobs)
 {
-	double changed = number(knobs, "changed_by_others");
+	double changed = field_number(knobs, "changed_by_others");
 
 	if (changed > 0)
 		line(page, YELLOW, "%s: changed by somebody else in %.0f windows, %s", whose, changed,
@@ -172,21 +161,23 @@ static void print_trouble(struct page *page, const json_t *tick)
 
 	for (size_t i = 0; i < json_array_size(services); i++) {
 		const json_t *s = json_array_get(services, i);
-		double pinned = number(s, "pinned_threads"), enough = number(s, "no_benefit_above");
+		double pinned = field_number(s, "pinned_threads"), enough = field_number(s, "no_benefit_above");
 
-		print_others(page, text(s, "name"), s);
+		print_others(page, field_text(s, "name"), s);
 		if (pinned > 0)
-			line(page, YELLOW, "%s: %.0f threads are pinned to a part of its CPUs, by themselves", text(s, "name"), pinned);
+			line(page, YELLOW, "%s: %.0f threads are pinned to a part of its CPUs, by themselves",
+			     field_text(s, "name"), pinned);
 		if (enough > 0)
-			line(page, YELLOW, "%s: more than %.0f cores do nothing; a pool of threads that was sized at its start?",
-			     text(s, "name"), enough);
+			line(page, YELLOW,
+			     "%s: more than %.0f cores do nothing; a pool of threads that was sized at its start?",
+			     field_text(s, "name"), enough);
 	}
 	print_others(page, "best effort", json_object_get(tick, "be"));
 	print_others(page, "speed", speed);
-	if (*text(speed, "given_up"))
-		line(page, YELLOW, "speed: does nothing by: %s", text(speed, "given_up"));
-	if (*text(tick, "avoided_cpus"))
-		line(page, YELLOW, "CPUs that are offline, or not for us: %s", text(tick, "avoided_cpus"));
+	if (*field_text(speed, "given_up"))
+		line(page, YELLOW, "speed: does nothing by: %s", field_text(speed, "given_up"));
+	if (*field_text(tick, "avoided_cpus"))
+		line(page, YELLOW, "CPUs that are offline, or not for us: %s", field_text(tick, "avoided_cpus"));
 }
 
 static void print_decisions(struct page *page, const json_t *decisions)
@@ -197,14 +188,14 @@ static void print_decisions(struct page *page, const json_t *decisions)
 	for (size_t i = 0; i < nr && i < most; i++) {
 		const json_t *decision = json_array_get(decisions, nr - 1 - i),
 			     *tick = json_object_get(decision, "tick");
-		double more = number(decision, "more");
+		double more = field_number(decision, "more");
 
 		overview_action(tick, action, sizeof(action));
 		if (more > 0)
-			line(page, DIM, "%8.1f s  %s, until %.1f s", number(tick, "t_s"), action,
-			     number(decision, "until_s"));
+			line(page, DIM, "%8.1f s  %s, until %.1f s", field_number(tick, "t_s"), action,
+			     field_number(decision, "until_s"));
 		else
-			line(page, DIM, "%8.1f s  %s", number(tick, "t_s"), action);
+			line(page, DIM, "%8.1f s  %s", field_number(tick, "t_s"), action);
 	}
 }
 
@@ -212,7 +203,7 @@ void overview_print(const struct overview *o, const json_t *status, FILE *out)
 {
 	const json_t *goals = json_object_get(json_object_get(json_object_get(status, "header"), "config"), "services");
 	const json_t *tick = json_object_get(status, "tick"), *services = json_object_get(tick, "services");
-	const char *note = text(json_object_get(tick, "outcome"), "note");
+	const char *note = field_text(json_object_get(tick, "outcome"), "note");
 	struct page page = { o, out, 0 };
 
 	print_machine(&page, status);

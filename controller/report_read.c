@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fields.h"
 #include "record.h"
 
 static const char *const column_names[REPORT_NR_COLUMNS] = {
@@ -48,18 +49,11 @@ static void copy_plain(const json_t *object, const char *key, char *buf, size_t 
 	buf[i] = '\0';
 }
 
-static double number(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static const char *parse_service(const json_t *object, struct report_service *ret)
 {
 	copy_plain(object, "name", ret->name, sizeof(ret->name));
-	ret->target_us = number(object, "target_us");
-	ret->percentile = number(object, "percentile");
+	ret->target_us = field_number(object, "target_us");
+	ret->percentile = field_number(object, "percentile");
 	if (!ret->name[0])
 		return "a service has no name";
 	if (!(ret->target_us > 0) || !(ret->percentile > 0))
@@ -77,7 +71,7 @@ static const char *parse_header(struct report_run *run, const json_t *line)
 
 	if (!word || strcmp(word, "parties"))
 		return "not a record: the first line is no header";
-	if (number(line, "schema_version") != RECORD_SCHEMA_VERSION)
+	if (field_number(line, "schema_version") != RECORD_SCHEMA_VERSION)
 		return "written by another version: schema_version is not 1; use the parties that wrote it";
 	if (json_array_size(services) < 1 || json_array_size(services) > POLICY_MAX_SERVICES)
 		return "the header names no services, or too many";
@@ -90,8 +84,8 @@ static const char *parse_header(struct report_run *run, const json_t *line)
 	copy_plain(machine, "host", run->host, sizeof(run->host));
 	copy_plain(machine, "kernel", run->kernel, sizeof(run->kernel));
 	run->seed = (uint64_t)json_integer_value(json_object_get(line, "seed"));
-	run->nr_cores = number(machine, "assignable_cores");
-	run->interval_s = number(config, "interval_s");
+	run->nr_cores = field_number(machine, "assignable_cores");
+	run->interval_s = field_number(config, "interval_s");
 	run->speed = !kind || !strcmp(kind, "none") ? REPORT_SPEED_NONE :
 		     !strcmp(kind, "cpufreq") ? REPORT_SPEED_KHZ : REPORT_SPEED_PERMILLE;
 	return why;
@@ -136,8 +130,8 @@ static const char *parse_tick(struct report_run *run, const json_t *line)
 {
 	const json_t *services = json_object_get(line, "services");
 	struct report_tick tick = {
-		.t_s = number(line, "t_s"), .window_s = number(line, "window_s"),
-		.be_cores = number(json_object_get(line, "be"), "cores"), .idle_cores = number(line, "idle_cores"),
+		.t_s = field_number(line, "t_s"), .window_s = field_number(line, "window_s"),
+		.be_cores = field_number(json_object_get(line, "be"), "cores"), .idle_cores = field_number(line, "idle_cores"),
 	};
 
 	if (isnan(tick.t_s))
@@ -159,7 +153,7 @@ static const char *parse_tick(struct report_run *run, const json_t *line)
 		if (strcmp(name, run->services[i].name))
 			return "another service than in the header";
 		for (int c = 0; c < REPORT_NR_COLUMNS; c++)
-			point->value[c] = number(service, column_names[c]);
+			point->value[c] = field_number(service, column_names[c]);
 		copy_plain(service, "state", point->state, sizeof(point->state));
 		run->services[i].max_rps = fmax(run->services[i].max_rps, point->value[REPORT_RPS]);
 	}

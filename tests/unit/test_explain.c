@@ -202,6 +202,25 @@ static void a_small_violation_is_below_zero(void **state)
 	free(text);
 }
 
+static void trouble_is_told_where_there_is_some(void **state)
+{
+	const char none[] = "{\"tick\":{\"services\":[{\"name\":\"a\",\"pinned_threads\":0,\"no_benefit_above\":0,"
+			    "\"changed_by_others\":0}],\"speed\":{\"given_up\":\"\"},\"avoided_cpus\":\"\"}}";
+	const char some[] = "{\"tick\":{\"services\":[{\"name\":\"a\",\"pinned_threads\":1,\"no_benefit_above\":2,"
+			    "\"changed_by_others\":3}],\"speed\":{\"given_up\":\"cap\"},\"avoided_cpus\":\"5\"}}";
+	static const char *const words[] = { "pinned", "more than 2", "changed by somebody else", "does nothing",
+					     "not for us" };
+	char *quiet = seen(&(struct overview){ 0 }, none), *loud = seen(&(struct overview){ 0 }, some);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_null(strstr(quiet, words[i]));
+		assert_non_null(strstr(loud, words[i]));
+	}
+	free(quiet);
+	free(loud);
+}
+
 static void what_has_no_room_is_cut(void **state)
 {
 	char *text = seen(&(struct overview){ .width = 20, .rows = 4 }, status), *at = text;
@@ -234,6 +253,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_cannot_steer_the_terminal, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_tick_without_anything_is_survived, set_up, tear_down),
 		cmocka_unit_test(a_small_violation_is_below_zero),
+		cmocka_unit_test(trouble_is_told_where_there_is_some),
 		cmocka_unit_test(what_has_no_room_is_cut),
 		cmocka_unit_test(a_status_without_anything_is_survived),
 	};
