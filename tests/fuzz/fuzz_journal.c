@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&entry, 0x5a, sizeof(entry));
 	untouched = entry;
 	if (journal_parse_line(line, &entry) == 0) {
-		assert(entry.kind <= JOURNAL_AFFINITY);
+		assert(entry.kind <= JOURNAL_PINNED);
 		assert(memchr(entry.path, 0, sizeof(entry.path)));
 		assert(memchr(entry.text, 0, sizeof(entry.text)));
 	} else {

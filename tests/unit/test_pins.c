@@ -142,6 +142,49 @@ static void a_run_that_was_killed_is_undone(void **state)
 	assert_int_equal(machine_restore("", live.state_dir, error, sizeof(error)), 0);
 }
 
+static bool is_pinned(void)
+{
+	struct cpulist have;
+
+	return !affinity_read(service_pids.pids[0], &have) && !cpulist_equal(&have, &all);
+}
+
+/* Killed at any moment, while it opens, moves cores to and fro, or has just begun to pin. */
+static void a_run_that_is_killed_at_any_moment_is_undone(void **state)
+{
+	int nr_pinned = 0;
+
+	(void)state;
+	begin();
+	opts.nr_batches = 0;
+	srandom((unsigned int)getpid());
+	for (int i = 0; i < 15; i++) {
+		pid_t run = fork();
+
+		if (run == 0) {
+			struct allocation one = allocate(1, false, 0), other = one;
+
+			for (uint32_t c = 0; c < other.nr_cores; c++)
+				other.owner[c] = (int16_t)(c ? 0 : ALLOCATION_IDLE);
+			open_machine();
+			for (int step = 0;; step++)
+				apply(step % 2 ? &other : &one);
+		}
+		/* Every other one not before it has pinned somebody. */
+		for (int ms = 0; i % 2 && ms < 2000 && !is_pinned(); ms++)
+			live_pause_ms(1);
+		live_pause_ms(random() % 20);
+		kill(run, SIGKILL);
+		assert_int_equal(waitpid(run, NULL, 0), run);
+		nr_pinned += is_pinned();
+		if (machine_restore("", live.state_dir, error, sizeof(error)) < 0)
+			fail_msg("%s", error);
+		assert_as_before();
+	}
+	print_message("# killed 15 times, %d of them while threads were pinned\n", nr_pinned);
+	assert_true(nr_pinned > 2);
+}
+
 /* Within its service's cores a thread that had pinned itself stays where it was; outside of them it follows. */
 static void who_had_pinned_itself_keeps_what_both_have_in_common(void **state)
 {
@@ -283,6 +326,7 @@ static int run(void)
 	const struct CMUnitTest tests[] = {
 		PINS_TEST(every_thread_is_pinned_and_gets_its_mask_back),
 		PINS_TEST(a_run_that_was_killed_is_undone),
+		PINS_TEST(a_run_that_is_killed_at_any_moment_is_undone),
 		PINS_TEST(who_had_pinned_itself_keeps_what_both_have_in_common),
 		PINS_TEST(a_step_that_fails_afterwards_is_taken_back),
 		PINS_TEST(a_mask_that_is_changed_meanwhile_is_put_back_and_told),
@@ -296,5 +340,7 @@ static int run(void)
 
 int main(void)
 {
+	if (!access("/dev/shm", W_OK)) /* the journal is synced, and a disk takes its time */
+		setenv("TMPDIR", "/dev/shm", 1);
 	return live_guard(run);
 }
