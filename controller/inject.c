@@ -35,7 +35,7 @@ static const struct {
 	const char *reason;
 } fault_kinds[] = {
 	[FAULT_IGNORED] = { "ignored", CHANGES, "only what changes something can be ignored" },
-	[FAULT_SHORT] = { "short=", BIT(READ) | BIT(WRITE) | BIT(READLINK), "only read, write and readlink can be short" },
+	[FAULT_SHORT] = { "short=", BIT(READ) | BIT(WRITE) | BIT(READLINK), "only read, write, readlink can be short" },
 	[FAULT_TEXT] = { "text=", BIT(READ) | BIT(READLINK), "only read and readlink can say another text" },
 	[FAULT_DELAY] = { "delay=", 0, NULL },
 	[FAULT_GONE] = { "gone", 0, NULL },
@@ -66,24 +66,29 @@ static int refuse(char *error, size_t size, const char *format, ...)
 	return -EINVAL;
 }
 
-/* The next word at *at, without the quotes around a part of it and with \n as a newline; false: there is none. */
-static bool next_word(const char **at, char word[WORD_SIZE])
+/*
+ * The next word at *at, without the quotes around a part of it and with \n as a newline.  0: none; -1: one without an
+ * end.
+ */
+static int next_word(const char **at, char word[WORD_SIZE])
 {
 	const char *s = *at + strspn(*at, " \t\n");
 	bool quoted = false;
 	size_t len = 0;
 
 	if (!*s || *s == '#')
-		return false;
+		return 0;
 	for (; *s && (quoted || !strchr(" \t\n", *s)); s++) {
 		if (*s == '"')
 			quoted = !quoted;
-		else if (len < WORD_SIZE - 1)
+		else if (len == WORD_SIZE - 1)
+			return -1;
+		else
 			word[len++] = s[0] == '\\' && s[1] == 'n' ? (s++, '\n') : *s;
 	}
 	word[len] = '\0';
 	*at = s;
-	return true;
+	return quoted ? -1 : 1;
 }
 
 static int parse_operation(const char *word, struct rule *new, char *error, size_t size)
@@ -147,8 +152,8 @@ static int parse_fault(const char *word, struct rule *new, char *error, size_t s
 			break;
 	}
 	if (which == FAULT_ERRNO)
-		return refuse(error, size, "fault: '%.40s' is neither the name of an errno, as EBUSY, nor ignored, short=N, "
-			      "text=TEXT, delay=DUR, gone or killed", word);
+		return refuse(error, size, "fault: '%.40s' is neither the name of an errno, as EBUSY, nor ignored, "
+			      "short=N, text=TEXT, delay=DUR, gone or killed", word);
 	if (fault_kinds[which].operations && !(fault_kinds[which].operations & 1U << new->operation))
 		return refuse(error, size, "fault: %s", fault_kinds[which].reason);
 	new->fault = (enum fault)which;
@@ -164,10 +169,13 @@ static int parse_fault(const char *word, struct rule *new, char *error, size_t s
 static int parse_rule(const char *line, struct rule *new, char *error, size_t size)
 {
 	char words[MAX_WORDS + 1][WORD_SIZE] = { "", "", "", "0", "0" };
-	int nr = 0, err;
+	int nr = 0, more = 1, err;
 
-	while (nr <= MAX_WORDS && next_word(&line, words[nr]))
-		nr++;
+	for (; nr <= MAX_WORDS && (more = next_word(&line, words[nr])) > 0; nr++)
+		;
+	if (more < 0)
+		return refuse(error, size, "rule: a quotation mark has no end, or a word more than %d characters",
+			      WORD_SIZE - 1);
 	if (nr < 3 || nr > MAX_WORDS)
 		return refuse(error, size, "rule: it has %s words than GLOB OPERATION FAULT [TIMES [AFTER]]",
 			      nr < 3 ? "fewer" : "more");
@@ -240,7 +248,9 @@ static struct inject_effect effect_of(const struct rule *r, enum inject_operatio
 	case FAULT_SHORT: return (struct inject_effect){ .most = r->number };
 	case FAULT_TEXT: return (struct inject_effect){ .text = r->text };
 	case FAULT_GONE:
-		return (struct inject_effect){ .error = operation == INJECT_READ || operation == INJECT_WRITE ? -ENODEV : -ENOENT };
+		return (struct inject_effect){
+			.error = operation == INJECT_READ || operation == INJECT_WRITE ? -ENODEV : -ENOENT
+		};
 	case FAULT_DELAY: nanosleep(&delay, NULL); break;
 	case FAULT_KILLED: raise(SIGKILL); break;
 	}

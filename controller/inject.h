@@ -8,7 +8,7 @@
  *	GLOB OPERATION FAULT [TIMES [AFTER]]
  *
  *	GLOB       path below the tree's root, as fnmatch(3) has it; * matches a slash, too
- *	OPERATION  open, read, write, stat, opendir, readdir, readlink, mkdir, rmdir, unlink, rename, sync; any: all of them
+ *	OPERATION  open, read, write, stat, opendir, readdir, readlink, mkdir, rmdir, unlink, rename, sync; any: each
  *	FAULT      the name of an errno: it fails so
  *	           ignored     said to be done, and is not: what changes something
  *	           short=N     at most N bytes at once: read, write, readlink
@@ -28,7 +28,8 @@
 #include <stddef.h>
 
 enum inject_operation {
-	INJECT_OPEN, INJECT_READ, INJECT_WRITE, INJECT_STAT, INJECT_OPENDIR, INJECT_READDIR, INJECT_READLINK, INJECT_MKDIR,
+	INJECT_OPEN, INJECT_READ, INJECT_WRITE, INJECT_STAT, INJECT_OPENDIR, INJECT_READDIR, INJECT_READLINK,
+	INJECT_MKDIR,
 	INJECT_RMDIR, INJECT_UNLINK, INJECT_RENAME, INJECT_SYNC, INJECT_ANY
 };
 enum { INJECT_MAX_RULES = 64 };
@@ -41,8 +42,8 @@ struct inject_effect {
 };
 
 /*
- * Adds the rules of `file`; paths are below `root`.  -EINVAL with "file:line: key: reason" in `error`, or why it cannot be
- * read.
+ * Adds the rules of `file`; paths are below `root`.  -EINVAL with "file:line: key: reason" in `error`, or why it cannot
+ * be read.
  */
 int inject_load(const char *file, const char *root, char *error, size_t error_size);
 /* One rule.  -EINVAL with "key: reason" in `error`; -E2BIG. */

@@ -16,6 +16,7 @@
 #include "knob.h"
 #include "loop.h"
 #include "procfs.h"
+#include "rng.h"
 
 static char root[TREE_PATH_SIZE], error[256];
 
@@ -176,9 +177,12 @@ static void every_call_has_its_operation(void **state)
 {
 	static const char *const calls[][2] = {
 		{ "open", "open" }, { "openat", "open" }, { "read", "read" }, { "pread", "read" }, { "write", "write" },
-		{ "pwrite", "write" }, { "ftruncate", "write" }, { "fsync", "sync" }, { "stat", "stat" }, { "access", "stat" },
-		{ "faccessat", "stat" }, { "readdir", "readdir" }, { "getdents64", "readdir" }, { "readlink", "readlink" },
-		{ "fdatasync", "sync" }, { "mkdir", "mkdir" }, { "rmdir", "rmdir" }, { "rename", "rename" }, { "unlink", "unlink" },
+		{ "pwrite", "write" }, { "ftruncate", "write" }, { "fsync", "sync" }, { "stat", "stat" },
+		{ "access", "stat" },
+		{ "faccessat", "stat" }, { "readdir", "readdir" }, { "getdents64", "readdir" },
+		{ "readlink", "readlink" },
+		{ "fdatasync", "sync" }, { "mkdir", "mkdir" }, { "rmdir", "rmdir" }, { "rename", "rename" },
+		{ "unlink", "unlink" },
 	};
 	char text[64];
 
@@ -360,12 +364,15 @@ static void every_errno_has_its_name(void **state)
 static void what_makes_no_sense_is_refused_with_its_key(void **state)
 {
 	static const char *const wrong[][2] = {
-		{ "/a write", "rule: " }, { "/a write EIO 1 2 3", "rule: " }, { "a write EIO", "glob: 'a'" },
+		{ "/a write", "rule: " }, { "/a read text=\"1 2", "rule: a quotation" },
+		{ "/a write EIO 1 2 3", "rule: " },
+		{ "a write EIO", "glob: 'a'" },
 		{ "/a shout EIO", "operation: 'shout'" }, { "/a rite EIO", "did you mean write" },
 		{ "/a write ENOSUCH", "fault: 'ENOSUCH'" }, { "/a write ignoredly", "fault: 'ignoredly'" },
 		{ "/a read ignored", "fault: only what changes" }, { "/a any ignored", "fault: only what changes" },
 		{ "/a write text=1", "fault: only read" }, { "/a open short=1", "fault: only read" },
-		{ "/a read short=0", "fault: '0'" }, { "/a read short=", "fault: ''" }, { "/a read delay=3", "fault: '3'" },
+		{ "/a read short=0", "fault: '0'" }, { "/a read short=", "fault: ''" },
+		{ "/a read delay=3", "fault: '3'" },
 		{ "/a write EIO x", "times: 'x'" }, { "/a write EIO 1 -1", "after: '-1'" },
 		{ "/a write EIO 99999999999999999999", "times: " },
 	};
@@ -374,6 +381,29 @@ static void what_makes_no_sense_is_refused_with_its_key(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(inject_add(wrong[i][0], root, error, sizeof(error)), -EINVAL);
 		assert_non_null(strstr(error, wrong[i][1]));
+	}
+}
+
+static void whatever_is_written_is_a_rule_or_refused_with_a_key(void **state)
+{
+	static const char *const words[] = { "/a", "*", "[", "\"", "#", "\\n", "any", "read", "text=", "text=\"a",
+					     "short=9", "gone", "delay=1h", "EIO", "0", "18446744073709551615", "%s%n",
+					     "\t", "" };
+	struct rng dice;
+	char line[512];
+
+	(void)state;
+	rng_seed(&dice, 1);
+	for (int i = 0; i < 20000; i++) {
+		size_t len = 0;
+
+		for (uint32_t nr = rng_below(&dice, 8); nr; nr--)
+			len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s", words[rng_below(&dice, 19)],
+						rng_below(&dice, 5) ? " " : "");
+		line[len] = '\0';
+		if (inject_add(line, root, error, sizeof(error)))
+			assert_non_null(strstr(error, ": "));
+		inject_clear();
 	}
 }
 
@@ -425,6 +455,7 @@ int main(void)
 		TREE_TEST(who_is_killed_has_not_done_it),
 		TREE_TEST(every_errno_has_its_name),
 		TREE_TEST(what_makes_no_sense_is_refused_with_its_key),
+		TREE_TEST(whatever_is_written_is_a_rule_or_refused_with_a_key),
 		TREE_TEST(a_file_of_rules_is_refused_with_the_place),
 		TREE_TEST(a_rule_that_nothing_was_about_is_known),
 		TREE_TEST(rules_have_a_limit),

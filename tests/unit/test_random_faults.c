@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_random_faults.c - whole runs of `parties --root TREE --inject RULES run` on random machines with random rules, an
- * interval after the other without a pause: no crash, no empty set, an exit code that is documented, and the tree as before
- * or a journal from which `restore` makes it so.  Run under the sanitizers, too.
+ * test_random_faults.c - whole runs of `parties --root TREE --inject RULES run` on random machines with random rules,
+ * an interval after the other without a pause: no crash, no empty set, an exit code that is documented, and the tree as
+ * before or a journal from which `restore` makes it so.  Run under the sanitizers, too.
+ * shares: yes
  * wrap: loop_run loop_now_ns pwrite
  *
  *   test_random_faults                40 runs; 200 when all tests are wanted
@@ -39,7 +40,7 @@ static struct shared { /* of a run and the test */
 	char wrong_write[512];
 } *shared;
 
-/* ---- a run without waiting, and a look at what it writes ----------------------------------------------------------- */
+/* ---- a run without waiting, and a look at what it writes --------------------------------------------------------- */
 
 int __wrap_loop_run(struct loop *loop, uint64_t for_ns, int (*tick)(void *ctx, uint64_t now_ns), void *ctx);
 uint64_t __wrap_loop_now_ns(void);
@@ -79,7 +80,7 @@ ssize_t __wrap_pwrite(int fd, const void *buf, size_t len, off_t offset)
 	return __real_pwrite(fd, buf, len, offset);
 }
 
-/* ---- what is random ------------------------------------------------------------------------------------------------ */
+/* ---- what is random ---------------------------------------------------------------------------------------------- */
 
 static uint32_t roll(uint32_t sides)
 {
@@ -91,7 +92,8 @@ static uint32_t roll(uint32_t sides)
 static void make_machine(void)
 {
 	static const char *const shapes[] = { "epyc-7302", "epyc-7302-nosmt", "ryzen-5950x", "i9-12900k", "vm-odd" };
-	static const char *const drivers[] = { "none", "none", "acpi", "acpi-nouser", "nolist", "amd-pstate-epp", "intel_pstate" };
+	static const char *const drivers[] = { "none", "none", "acpi", "acpi-nouser", "nolist", "amd-pstate-epp",
+					       "intel_pstate" };
 	static const char *const domains[] = { "cpu", "core", "l3" };
 	static const char *const groups[] = { "search", "mail", "work" };
 	char online[256];
@@ -122,15 +124,20 @@ static void make_config(void)
 static void make_rule(char text[128])
 {
 	static const char *const globs[] = {
-		"*", "/sys/fs/cgroup/*", "*/cpuset.cpus", "*/cpu.max", "*/cgroup.freeze", "*/mail/*", "/sys/fs/cgroup/search*",
-		"*/work/c*", "/run/*", "/run/parties/journal", "/run/parties/lock*", "/proc/*", "/proc/self/*", "/proc/10?/*",
+		"*", "/sys/fs/cgroup/*", "*/cpuset.cpus", "*/cpu.max", "*/cgroup.freeze", "*/mail/*",
+		"/sys/fs/cgroup/search*",
+		"*/work/c*", "/run/*", "/run/parties/journal", "/run/parties/lock*", "/proc/*", "/proc/self/*",
+		"/proc/10?/*",
 		"/sys/devices/system/cpu/*", "*/cpufreq/*", "*/scaling_*", "*/scaling_setspeed", "*/topology/*",
-		"*/cpuset.cpus.effective", "*/cgroup.procs", "*/cpu.stat", "*/online", "*/cgroup.controllers", "*/cpu[0-7]/*",
+		"*/cpuset.cpus.effective", "*/cgroup.procs", "*/cpu.stat", "*/online", "*/cgroup.controllers",
+		"*/cpu[0-7]/*",
 	};
-	static const char *const operations[] = { "open", "read", "write", "write", "write", "stat", "opendir", "readdir",
-						  "readlink", "mkdir", "rmdir", "unlink", "rename", "sync", "any", "any" };
+	static const char *const operations[] = { "open", "read", "write", "write", "write", "stat", "opendir",
+						  "readdir", "readlink", "mkdir", "rmdir", "unlink", "rename", "sync",
+						  "any", "any" };
 	static const char *const wrong_texts[] = { "text=", "text=0", "text=-1", "text=0-4095", "text=max", "text=abc",
-						   "text=\"max 100000\"", "text=99999999999999999999", "short=1", "short=3" };
+						   "text=\"max 100000\"", "text=99999999999999999999", "short=1",
+						   "short=3" };
 	static const char *const usual[] = { "EBUSY", "EACCES", "EPERM", "ENOSPC", "EINVAL", "EIO", "EINTR", "EAGAIN",
 					     "EROFS", "ENOMEM", "EMFILE", "E2BIG" };
 	const char *glob = ONE_OF(globs), *operation = ONE_OF(operations), *fault = ONE_OF(usual), *name;
@@ -151,7 +158,8 @@ static void make_rule(char text[128])
 	lies |= !strcmp(fault, "gone") || !strcmp(fault, "ignored") || !strncmp(fault, "text", 4) ||
 		!strncmp(fault, "short", 5) || !strcmp(fault, "ENOENT") || !strcmp(fault, "ENODEV") ||
 		!strcmp(fault, "ESRCH") || !strcmp(fault, "ENOTDIR");
-	snprintf(text, 128, "%s %s %s %u %u", glob, operation, fault, roll(3) ? roll(6) : 0, roll(4) ? roll(1 << roll(11)) : 0);
+	snprintf(text, 128, "%s %s %s %u %u", glob, operation, fault, roll(3) ? roll(6) : 0,
+		 roll(4) ? roll(1 << roll(11)) : 0);
 }
 
 static void make_rules(void)
@@ -162,7 +170,7 @@ static void make_rules(void)
 		make_rule(rules[i]);
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 /* Exits with the command's code.  The test's own files and messages stay out of it. */
 static void be_parties(bool with_rules)
