@@ -27,7 +27,7 @@ PACKAGES_BUILD := gcc clang llvm make bpftool pkg-config libbpf-dev libelf-dev z
 	libcgroup-dev libinih-dev libjansson-dev libmicrohttpd-dev libgrpc-dev libcmocka-dev
 PACKAGES_RUN   := memcached nginx-light gnuplot-nox librsvg2-bin iproute2 mandoc
 PACKAGES_TEST  := qemu-system-x86 acpica-tools busybox-static cpio xz-utils libclang-rt-14-dev g++ git procps \
-	python3 libssl-dev redis-server nghttp2-server nghttp2-client libevent-dev
+	python3 systemd libssl-dev redis-server nghttp2-server nghttp2-client libevent-dev
 PACKAGES       := $(PACKAGES_BUILD) $(PACKAGES_RUN) $(PACKAGES_TEST)
 PACKAGES_ACCURACY := redis-server golang-go golang-google-grpc-dev nodejs
 # Of the packages in $(1), those that dpkg does not have; on another system we cannot know.

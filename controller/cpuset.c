@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Version 2 and version 1 names of what a group may really use. */
 static const char *const effective_files[] = { "cpuset.cpus.effective", "cpuset.effective_cpus" };
@@ -168,7 +169,7 @@ int cpuset_read_effective(const char *dir, struct cpulist *ret)
 int cpuset_check_allowed(const char *dir, const struct cpulist *cpus, char *error, size_t error_size)
 {
 	struct cpulist missing = *cpus, allowed;
-	char text[64];
+	char text[64], type[KNOB_PATH_SIZE + 16], cpus_file[KNOB_PATH_SIZE + 16];
 	int err = cpuset_read_effective(dir, &allowed);
 
 	if (err == -ENOENT)
@@ -182,8 +183,14 @@ int cpuset_check_allowed(const char *dir, const struct cpulist *cpus, char *erro
 		return 0;
 	if (cpulist_format(&missing, text, sizeof(text)) < 0)
 		snprintf(text, sizeof(text), "some");
-	snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or give it all CPUs",
-		 text);
+	snprintf(type, sizeof(type), "%s/cgroup.type", dir);
+	snprintf(cpus_file, sizeof(cpus_file), "%s/cpuset.cpus", dir);
+	if (access(type, F_OK) && access(cpus_file, F_OK)) /* the real root of version 2 */
+		snprintf(error, error_size, "a partition of another control group has CPUs %s: grep . %s/*/cpuset.cpus.partition "
+			 "shows which; echo member into that file gives them back", text, dir);
+	else
+		snprintf(error, error_size, "this control group may not use CPUs %s: run outside of the container, or give it all "
+			 "CPUs", text);
 	return -ENOTSUP;
 }
 

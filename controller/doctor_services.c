@@ -104,10 +104,11 @@ static void look_unit(const char *root, const struct cgroup_mount *cpuset, const
 	char unit[256], cpus[64];
 
 	if (cpuset->version != 2 || group_place_find(&place, root, cpuset, name, match, pids) || place.own ||
-	    !match_path_unit(place.dir + strlen(cpuset->dir), unit, sizeof(unit)))
-		return;
+	    strstr(place.dir, "/" CGROUP_OWN "/") || !match_path_unit(place.dir + strlen(cpuset->dir), unit, sizeof(unit)))
+		return; /* it has none, or is in one of a run's by now */
 	snprintf(ret->units + len, sizeof(ret->units) - len, "%s%s in %s", len ? ", " : "", name, unit);
-	if (!ret->limited[0] && doctor_read("", cpus, sizeof(cpus), "%s/cpuset.cpus", place.dir) > 0)
+	/* During a run it is that which limits them. */
+	if (!ret->limited[0] && ret->state.lock_err != -EBUSY && doctor_read("", cpus, sizeof(cpus), "%s/cpuset.cpus", place.dir) > 0)
 		snprintf(ret->limited, sizeof(ret->limited), "%s", unit);
 }
 

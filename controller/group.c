@@ -286,11 +286,11 @@ static bool has_moved(const struct group *g, const struct match_pids *pids, cons
 	return false;
 }
 
-static void give_back(const struct group_place *places, const struct journal *j)
+static void give_back(const struct group_place *places, const char *root, const struct journal *j)
 {
 	for (enum cgroup_kind kind = 0; kind < CGROUP_NR_KINDS; kind++)
 		if (places[kind].mount && !places[kind].own)
-			restore_group(j, places[kind].dir);
+			restore_group(root, j, places[kind].dir);
 }
 
 /* Planned and entered like a new one.  Until that is done the old one stays, and is left alone. */
@@ -319,7 +319,7 @@ static int follow(struct group *g, const char *root, const struct cgroup_mounts 
 	if (old.set >= 0 && old.set != g->set)
 		cpusets_drop(sets, old.set);
 	if (!err)
-		give_back(old.places, j);
+		give_back(old.places, root, j);
 	return err;
 }
 

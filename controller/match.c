@@ -15,6 +15,7 @@
 
 #include "match_path.h"
 #include "match_scan.h"
+#include "rights.h"
 
 static bool usable(const struct procfs_process *process)
 {
@@ -144,7 +145,7 @@ static void resolve_links(const char *root, const char *text, char buf[PATH_MAX]
 static int choose_exe(struct match_scan *scan, const char *text)
 {
 	const struct procfs *p = &scan->procfs;
-	char wanted[PATH_MAX], exe[PATH_MAX];
+	char wanted[PATH_MAX], exe[PATH_MAX], missing[256];
 	const char *compared, *slash;
 	int rc = -ENOENT, err;
 
@@ -167,7 +168,8 @@ static int choose_exe(struct match_scan *scan, const char *text)
 		scan->chosen[i] = true;
 		rc = 0;
 	}
-	return rc;
+	/* A sandbox hides its first process even from who may see all. */
+	return rc == -EACCES && !rights_check(RIGHTS_SEE_OTHERS, missing, sizeof(missing)) ? -ENOENT : rc;
 }
 
 /* A parent has a lower pid than its child until numbers wrap around; a second pass is then needed, seldom more. */

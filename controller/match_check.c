@@ -77,19 +77,20 @@ static void explain_nothing(const struct match *match, char *buf, size_t size)
 		snprintf(buf, size, "unit %s has no process; start it first or correct the name", match->text);
 		break;
 	case MATCH_EXE:
-		snprintf(buf, size, "no process runs %s; start the service first or correct the name", match->text);
+		snprintf(buf, size, "no process runs %s; start the service first or correct the name (not that of a link: "
+			 "ls -l /proc/PID/exe shows it)", match->text);
 		break;
 	}
 }
 
 static void explain_unseen(const struct match *match, char *buf, size_t size)
 {
-	char missing[256];
+	char missing[256] = "";
 	bool may = !rights_check(RIGHTS_SEE_OTHERS, missing, sizeof(missing));
 
 	if (match->kind == MATCH_EXE)
-		snprintf(buf, size, "no process that we may look at runs %s%s%s; run as root, or match by pid, cgroup or unit",
-			 match->text, may ? "" : "; missing ", may ? "" : missing);
+		snprintf(buf, size, "no process that we may look at runs %s; missing %s; run as root, or match by pid, cgroup or "
+			 "unit", match->text, missing);
 	else if (may)
 		snprintf(buf, size, "port %u has a listener, but no process that we see holds it; run where its process "
 			 "is seen (its pid namespace is another), or match by cgroup", match->number);

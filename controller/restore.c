@@ -51,6 +51,19 @@ static bool is_gone(int err)
 	return err == -ENOENT || err == -ENODEV;
 }
 
+/* Of version 2 a set with tasks in it cannot be emptied again; all CPUs that there may ever be limit as little. */
+static int put_no_cpus(struct restore *r, const struct journal_entry *e)
+{
+	char path[KNOB_PATH_SIZE], possible[KNOB_TEXT_SIZE];
+	const char *name = strrchr(e->path, '/');
+	int err = -ENOSPC;
+
+	snprintf(path, sizeof(path), "%.400s/sys/devices/system/cpu/possible", r->root);
+	if (name && !strcmp(name, "/cpuset.cpus"))
+		err = knob_read_path(path, possible, sizeof(possible));
+	return err < 0 ? err : knob_write_path(e->path, possible);
+}
+
 /* 0: done or not needed. */
 static int put_value(struct restore *r, const struct journal_entry *e)
 {
@@ -61,6 +74,8 @@ static int put_value(struct restore *r, const struct journal_entry *e)
 		return 0;
 	if (err >= 0)
 		err = knob_write_path(e->path, e->text);
+	if (err == -ENOSPC && !e->text[0])
+		err = put_no_cpus(r, e);
 	if (!err)
 		r->put_back++;
 	return is_gone(err) ? 0 : err;
@@ -281,10 +296,10 @@ static int load_both(struct restore *r, const char *state_dir)
 	return err;
 }
 
-void restore_group(const struct journal *j, const char *dir)
+void restore_group(const char *root, const struct journal *j, const char *dir)
 {
 	char error[256];
-	struct restore r = { .root = "", .error = error, .error_size = sizeof(error) };
+	struct restore r = { .root = root, .error = error, .error_size = sizeof(error) };
 	size_t length = strlen(dir);
 
 	if (!access(dir, F_OK) && !load(&r, journal_path(j)))

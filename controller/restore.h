@@ -20,6 +20,6 @@ void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PA
  */
 int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size);
 /* Puts back the files of one group that is left, as far as it is still there.  The journal stays as it is. */
-void restore_group(const struct journal *j, const char *dir);
+void restore_group(const char *root, const struct journal *j, const char *dir);
 
 #endif

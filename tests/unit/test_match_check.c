@@ -53,7 +53,7 @@ static void a_service_that_is_not_there_is_named_with_a_remedy(void **state)
 	assert_int_equal(check("[service a]\nmatch = port:8082\n" TARGET, 8), -EPERM);
 	assert_non_null(strstr(error, "demo.conf:2: match: port 8082 has a listener, but "));
 	refuses("[service a]\nmatch = exe:nginx\n" TARGET,
-		"demo.conf:2: match: no process runs nginx; start the service first or correct the name");
+		"demo.conf:2: match: no process runs nginx; start the service first or correct the name (not that of a link: ls -l /proc/PID/exe shows it)");
 	refuses("[service a]\nmatch = cgroup:/x\n" TARGET,
 		"demo.conf:2: match: no process is in cgroup /x; start the work there first or correct the path");
 	refuses("[service a]\nmatch = unit:x\n" TARGET,

@@ -141,6 +141,36 @@ static void what_cannot_be_put_back_is_told_and_the_rest_is_put_back(void **stat
 }
 
 /* Here the highest speed may not go below the lowest, as on old kernels. */
+/* The kernel refuses an empty set for a group with tasks in it. */
+static void a_set_that_cannot_be_emptied_limits_nothing(void **state)
+{
+	(void)state;
+	tree_put(root, "1\n", "g/cpuset.cpus");
+	tree_put(root, "0-3\n", "sys/devices/system/cpu/possible");
+	put_journal("value\t@/g/cpuset.cpus\t\n");
+	fault_set("/g/cpuset.cpus", "\n", ENOSPC);
+	assert_int_equal(restore_journal(root, root, error, sizeof(error)), 1);
+	assert_string_equal(tree_line(root, "g/cpuset.cpus"), "0-3");
+	assert_false(journal_is_there());
+	put_journal("value\t@/g/other\t\n");
+	tree_put(root, "1\n", "g/other");
+	fault_set("/g/other", "\n", ENOSPC);
+	assert_int_equal(restore_journal(root, root, error, sizeof(error)), -ENOSPC);
+}
+
+/* Somebody hands it on by now. */
+static void a_controller_that_is_in_use_below_stays_on(void **state)
+{
+	(void)state;
+	tree_put(root, "cpuset\n", "cgroup.subtree_control");
+	tree_put(root, "1\n", "a");
+	put_journal("value\t@/a\t2\nwrite\t@/cgroup.subtree_control\t-cpuset\n");
+	fault_set("/cgroup.subtree_control", NULL, EBUSY);
+	assert_int_equal(restore_journal("", root, error, sizeof(error)), 1);
+	assert_string_equal(tree_line(root, "a"), "2");
+	assert_false(journal_is_there());
+}
+
 static void values_that_bind_each_other_are_tried_again(void **state)
 {
 	(void)state;
@@ -382,6 +412,8 @@ static int run(void)
 		TREE_TEST(files_that_are_gone_are_fine),
 		TREE_TEST(what_cannot_be_put_back_is_told_and_the_rest_is_put_back),
 		TREE_TEST(values_that_bind_each_other_are_tried_again),
+		TREE_TEST(a_set_that_cannot_be_emptied_limits_nothing),
+		TREE_TEST(a_controller_that_is_in_use_below_stays_on),
 		TREE_TEST(a_journal_of_another_version_is_left_alone),
 		TREE_TEST(a_line_without_sense_is_told_and_the_others_count),
 		TREE_TEST(somebody_elses_journal_is_not_obeyed),

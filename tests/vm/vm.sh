@@ -8,8 +8,8 @@
 # there and prints what they print.  Needs no root and no KVM; installs nothing; the guest has no network but loopback.
 #
 #   vm.sh [BOOT...]        boots, each a script of this folder, as TAP: guest-tests (all of tests/vm/guest) when none is
-#                          named; when all tests are wanted, also guest-all, guest-faults, lockdown, no-cpuset and
-#                          no-btf
+#                          named; when all tests are wanted, also guest-all, guest-faults, lockdown, no-cpuset,
+#                          no-btf and systemd
 #   vm.sh --exec 'ls'      any commands (busybox sh, build's programs in PATH); exits with their status
 #   vm.sh --exec 'ls' 'lockdown=confidentiality'      the same, with words for the kernel's command line
 #
@@ -81,6 +81,22 @@ build_root() {
 	"$here/pstates" $nr_cpus >"$work/pstates.asl" && iasl -p "$work/pstates" "$work/pstates.asl" >"$work/iasl.log"
 }
 
+# What a guest needs whose kernel is told to start systemd: Debian's, its targets, a unit that does init's work, and ours.
+add_systemd() {
+	local root=$1 units=$1/etc/systemd/system
+	[ -x /lib/systemd/systemd ] || unable 'systemd is not installed'
+	mkdir -p "$units" "$root/lib/systemd/system"
+	add_programs lib/systemd /lib/systemd/systemd{,-cgroups-agent,-shutdown,-executor}
+	add_programs usr/bin "$(command -v systemctl)" "$(command -v systemd-run)"
+	cp -L /lib/systemd/system/*.target /lib/systemd/system/*.slice "$root/lib/systemd/system/"
+	printf '%s\n' '[Unit]' 'DefaultDependencies=no' '[Service]' 'Slice=vm.slice' 'ExecStart=/parties/tests/vm/systemd-init' \
+		>"$units/vm.service"
+	printf '%s\n' '[Unit]' 'DefaultDependencies=no' 'Requires=vm.service' >"$units/default.target"
+	sed 's|@PREFIX@|/parties|' controller/parties.service.in >"$units/parties.service"
+	echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
+	cp /etc/os-release "$root/etc/"
+}
+
 # start NAME COMMANDS [KERNEL-WORDS [KERNEL]]: a guest that runs COMMANDS, in the background, with their output in
 # $work/NAME/output.
 # The emulator shows SMT only to a kernel that believes in the other vendor; with a thread per CPU it may run stale code for
@@ -90,7 +106,8 @@ start() {
 	local dir=$work/$1
 	mkdir -p "$dir/parties"
 	printf '%s\n' "$2" >"$dir/parties/run"
-	(cat "$work/initramfs" && cd "$dir" && echo parties/run | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs" || exit 1
+	case ${3:-} in *systemd*) add_systemd "$dir" ;; esac
+	(cat "$work/initramfs" && cd "$dir" && find . ! -name initramfs | cpio -o -H newc -R 0:0 --quiet) >"$dir/initramfs" || exit 1
 	timeout --foreground "$limit" $first qemu-system-x86_64 -accel tcg,thread=single -M q35 -cpu EPYC-Milan,vendor=GenuineIntel \
 		-smp $nr_cpus,sockets=2,cores=$((nr_cpus / 4)),threads=2 -m 3G -nodefaults -display none -nic none -no-reboot \
 		-kernel "${4:-$cache/vmlinux}" -initrd "$dir/initramfs" -acpitable "file=$work/pstates.aml" \
@@ -120,6 +137,7 @@ boot() {
 	case $1 in
 	lockdown) words=lockdown=confidentiality ;;
 	no-cpuset) words=cgroup_disable=cpuset ;;
+	systemd) words='rdinit=/lib/systemd/systemd maxcpus=8' ;;
 	no-btf) image=$cache/vmlinux-no-btf && { kernel "$image" no-btf || exit 1; } ;;
 	esac
 	[ ${#boots[@]} -lt 2 ] || finish
@@ -169,7 +187,7 @@ if [ "${1:-}" = --exec ]; then
 	mode=exec output=stdio
 fi
 for name; do
-	[ $mode = exec ] || case $name in guest-tests | guest-all | guest-faults | lockdown | no-cpuset | no-btf) ;; *) usage ;; esac
+	[ $mode = exec ] || case $name in guest-tests | guest-all | guest-faults | lockdown | no-cpuset | no-btf | systemd) ;; *) usage ;; esac
 done
 
 for tool in qemu-system-x86_64 iasl busybox cpio apt-get python3 strip; do
@@ -188,7 +206,7 @@ if [ $mode = exec ]; then
 	start exec "$2" "${3:-}"
 	finish
 else
-	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all guest-faults lockdown no-cpuset no-btf}
+	[ $# -gt 0 ] || set -- guest-tests ${TEST_ALL:+guest-all guest-faults lockdown no-cpuset no-btf systemd}
 	for name; do boot "$name"; done
 	while [ ${#boots[@]} -gt 0 ]; do finish; done
 	for name; do cat "$work/$name/output"; done | merge || exit 1
