@@ -259,11 +259,10 @@ int pins_note(struct pins *p, const char *root, const struct match_pids *pids, s
 	return err ? err : journal_sync(j);
 }
 
-/* Threads are born meanwhile by some that were not pinned yet, so until some looks in a row find none. */
+/* Threads are born meanwhile by some that were not pinned yet, so once somebody was pinned until some looks in a row find none. */
 int pins_apply(struct pins *p, const char *root, const struct match_pids *pids, struct journal *j, struct outcome *ret)
 {
-	bool calm = p->in_force && cpulist_equal(&p->target, &p->last);
-	int err = root[0] ? 0 : note_target(p, j), quiet = calm ? QUIET_LOOKS - 1 : 0;
+	int err = root[0] ? 0 : note_target(p, j), quiet = QUIET_LOOKS - 1;
 
 	for (int nr = 0; nr < MAX_LOOKS && quiet < QUIET_LOOKS && !root[0] && !err; nr++) {
 		struct look look = { .p = p, .nr_known = p->nr, .j = j, .first = !nr, .ret = ret };
@@ -277,8 +276,6 @@ int pins_apply(struct pins *p, const char *root, const struct match_pids *pids, 
 		snprintf(ret->where, sizeof(ret->where), "cannot look at threads, or note their masks: %s", strerror(-err));
 	}
 	p->in_force |= !err;
-	if (!err)
-		p->last = p->target;
 	return err;
 }
 

@@ -26,7 +26,6 @@ struct pin {
 /* Of one service or batch.  All zero: none. */
 struct pins {
 	struct cpulist target; /* wanted; empty: they are left alone */
-	struct cpulist last;   /* target of the last step that went well */
 	size_t nr, size;
 	struct pin *threads;   /* ascending by tid */
 	size_t nr_masks, masks_size;

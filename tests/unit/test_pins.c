@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * test_pins.c - cores by the masks of threads: real processes of two CPUs or more, with cpusets left alone.
+ * wrap: affinity_set
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,19 @@
 #include "pins.h"
 
 static struct cpulist all, first; /* CPUs of the machine, and of its first core */
+
+static pthread_t newborn;
+static bool is_due; /* a thread is born under the next mask that is set */
+
+int __real_affinity_set(pid_t tid, const struct cpulist *mask);
+int __wrap_affinity_set(pid_t tid, const struct cpulist *mask);
+int __wrap_affinity_set(pid_t tid, const struct cpulist *mask)
+{
+	if (is_due)
+		pthread_create(&newborn, NULL, live_thread, NULL);
+	is_due = false;
+	return __real_affinity_set(tid, mask);
+}
 
 static void begin(void)
 {
@@ -244,6 +258,32 @@ static void a_step_that_fails_afterwards_is_taken_back(void **state)
 	assert_as_before();
 }
 
+/* Its maker had not been pinned again, and the threads had been listed. */
+static void a_thread_that_is_born_during_a_move_is_pinned_in_that_step(void **state)
+{
+	static struct match_pids self;
+	struct pins pins = { 0 };
+	struct outcome out = { 0 };
+	struct journal *j;
+
+	(void)state;
+	begin();
+	self = live_pids(getpid());
+	assert_int_equal(journal_open(&j, live.state_dir), 0);
+	pins.target = first;
+	assert_int_equal(pins_apply(&pins, "", &self, j, &out), 0);
+	pins.target = topo.cores[1].cpus;
+	is_due = true;
+	assert_int_equal(pins_apply(&pins, "", &self, j, &out), 0);
+	assert_int_equal(assert_masks(getpid(), &topo.cores[1].cpus), 2);
+	pins_close(&pins);
+	journal_close(j);
+	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 2);
+	assert_int_equal(assert_masks(getpid(), &all), 2);
+	pthread_cancel(newborn);
+	pthread_join(newborn, NULL);
+}
+
 static void a_mask_that_is_changed_meanwhile_is_put_back_and_told(void **state)
 {
 	struct allocation one;
@@ -329,6 +369,7 @@ static int run(void)
 		PINS_TEST(a_run_that_is_killed_at_any_moment_is_undone),
 		PINS_TEST(who_had_pinned_itself_keeps_what_both_have_in_common),
 		PINS_TEST(a_step_that_fails_afterwards_is_taken_back),
+		PINS_TEST(a_thread_that_is_born_during_a_move_is_pinned_in_that_step),
 		PINS_TEST(a_mask_that_is_changed_meanwhile_is_put_back_and_told),
 		PINS_TEST(threads_that_do_not_follow_are_counted),
 		PINS_TEST(threads_that_are_born_all_the_time_are_pinned),
