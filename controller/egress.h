@@ -46,8 +46,8 @@ struct egress {
 };
 
 /*
- * Finds out whether the limits of batches can be set, and loads the program unless nothing is to be done.  -ENOTSUP, told in `error` with what to do: it
- * cannot.  `mount`: where version 2 of control groups is; version 0: nowhere.
+ * Finds out whether the limits of batches can be set, and loads the program unless nothing is to be done.  -ENOTSUP, or
+ * -EPERM, told in `error` with what to do: it cannot.  `mount`: where version 2 of control groups is; version 0: nowhere.
  */
 int egress_find(struct egress *e, const struct machine_opts *opts, const struct cgroup_mount *mount, char *error,
 		size_t error_size);

@@ -60,8 +60,8 @@ int network_parse_link(const char *text, struct network_link *ret, char reason[N
 	/* What the kernel takes for a name. */
 	if (length >= sizeof(link.name) || memchr(text, '/', length) || memchr(text, ':', length) ||
 	    (length == 1 && *text == '.') || (length == 2 && !strncmp(text, "..", 2))) {
-		snprintf(reason, NETWORK_TEXT_SIZE, "'%.*s' cannot be the name of a network interface", (int)(length < 60 ? length : 60),
-			 text);
+		snprintf(reason, NETWORK_TEXT_SIZE, "'%.*s' cannot be the name of a network interface",
+			 (int)(length < 60 ? length : 60), text);
 		return -EINVAL;
 	}
 	if (*rate && network_parse_rate(rate, &link.bps)) {

@@ -34,7 +34,8 @@ static const struct policy_option options[] = {
 	[LOCK_S] = { "lock_s", .standard = 30, .max = 3600, .help =
 		"Seconds for which a service gives nothing after a downsize was undone." },
 	[STORAGE] = { "storage", POLICY_NO_YES, .help =
-		"Whether\n.Ic memory_high\nand\n.Ic io_max\nof best-effort work are moved, by tenths of what is configured and down to one.\n"
+		"Whether\n.Ic memory_high\nand\n.Ic io_max\n"
+		"of best-effort work are moved, by tenths of what is configured and down to one.\n"
 		"A service takes from them where compute did not help and less than 1 GB of memory is free,\n"
 		"and those with\n.Ql storage = disk\nat other times too." },
 };

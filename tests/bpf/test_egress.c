@@ -154,7 +154,8 @@ static void a_sender_has_the_rate_asked_for_until_it_is_over_and_others_have_the
 	egress_apply(&egress, 2, &outcome);
 	egress_close(&egress);
 	receive(fds, 1, 250, 200, &after);
-	print_message("# asked for %d Mbit/s: %.0f, afterwards %.0f; who is not limited: %.0f\n", RATE_MBIT, mbit[0], after, mbit[1]);
+	print_message("# asked for %d Mbit/s: %.0f, afterwards %.0f; who is not limited: %.0f\n", RATE_MBIT, mbit[0], after,
+		      mbit[1]);
 	/* One burst more or less within the time, and a busy machine sends less. */
 	assert_true(mbit[0] > RATE_MBIT * 0.25 && mbit[0] < RATE_MBIT * 1.5);
 	assert_true(mbit[1] > RATE_MBIT * 2 && after > RATE_MBIT * 2);
