@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# timeout: 420
+# timeout: 620
 # timeout-all: 1300
 # shares: yes
 #
@@ -198,7 +198,7 @@ work=$(mktemp -d "$PWD/$cache/run.XXXXXX") || exit 1
 at_exit "rm -rf '$work'"
 fetch_kernel
 kernel "$cache/vmlinux" && build_root || exit 1
-limit=400 status=0
+limit=600 status=0
 # It takes one CPU for minutes, others may share the machine, and what it tells of time is compared: as root, it goes first.
 first=
 [ "$(id -u)" -ne 0 ] || first='nice -n -20'
