@@ -10,7 +10,7 @@
  * Connections that are older than we are are tried at the beginnings of a few reads.
  *
  * Cost: experiments/cost has it (bytes_tp).  It is the dearest of the hooks; a part of it is the first touch of bytes that
- * another CPU has written, which the server's own copy is spared.  How large that part is was not measured.
+ * another CPU has written, which the server's own copy is spared.
  */
 #ifndef EBEE_RECOGNISE_H
 #define EBEE_RECOGNISE_H
