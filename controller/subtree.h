@@ -19,7 +19,8 @@
 /* systemd gave this group to whoever runs in it. */
 bool subtree_is_delegated(const char *dir);
 /*
- * Sets the homes of version 2 in `mounts`.  `wanted` is what the configuration says; NULL or "": SUBTREE_AUTO.  `why` says why it is the top although a part could be delegated; "" otherwise.
+ * Sets the homes of version 2 in `mounts`.  `wanted` is what the configuration says; NULL or "": SUBTREE_AUTO.  `why`
+ * says why it is the top although a part could be delegated; "" otherwise.
  * -ENOENT, -EPERM: the unit named is not there, or not delegated; told in `why`.
  */
 int subtree_find(const char *root, const char *wanted, struct cgroup_mounts *mounts, char *why, size_t size);
