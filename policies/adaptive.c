@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-static const uint64_t patience_ns = 700000000, infeasible_ns = 3000000000, again_ns = 60000000000;
+static const uint64_t patience_ns = 1000000000, infeasible_ns = 3000000000, again_ns = 60000000000;
 /* Parts of it, each of which can be left out to see what it is worth. */
 enum part { TWO_QUEUES, IN_ORDER };
 #define PART(text) POLICY_NO_YES, .standard = 1, .help = text
@@ -147,7 +147,6 @@ static bool is_violated(struct adaptive_service *mine, const struct policy_servi
 		mine->too_many += late - (double)s->nr_completed * s->late_permille / 1000;
 		mine->chance += late * sqrt(late);
 	}
-	mine->has_spare &= same_share(&s->have, &mine->last);
 	if (mine->too_many <= 0 || !same_share(&s->have, &mine->last))
 		mine->too_many = mine->chance = 0;
 	mine->last = s->have;
