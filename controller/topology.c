@@ -234,8 +234,11 @@ void topology_grow(struct topology *topo, const struct topology *now)
 {
 	for (uint32_t i = 0; i < now->nr_cores; i++) {
 		struct topology_core *core = find_core(topo, &now->cores[i].cpus), new = now->cores[i];
+		struct cpulist cpus;
 
-		if (core) {
+		topology_cpus(topo, &cpus);
+		if (core) { /* siblings that came one without the other are cores of their own already, and stay so */
+			cpulist_andnot(&new.cpus, &cpus);
 			cpulist_or(&core->cpus, &new.cpus);
 		} else if (topo->nr_cores < TOPOLOGY_MAX_CORES) {
 			new.l3 = find_l3(topo, now, new.l3);

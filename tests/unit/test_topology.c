@@ -251,6 +251,21 @@ static void cpus_that_come_join_their_core_or_make_one_and_no_core_moves(void **
 	assert_int_equal(cpulist_count(&topo.online), 8);
 }
 
+static void siblings_that_come_one_without_the_other_are_in_one_core_each(void **state)
+{
+	(void)state;
+	for (unsigned int cpu = 0; cpu < 4; cpu++)
+		put_cpu(cpu, cpu % 2 ? "1,3\n" : "0,2\n", "0\n", NULL);
+	put_sets("0,2\n", "\n");
+	assert_int_equal(topology_read(root, &topo), 0);
+	grow("0,1,2\n");
+	grow("0,2-3\n"); /* 1 is gone when 3 comes */
+	grow("0-3\n");
+	assert_int_equal(topo.nr_cores, 3);
+	assert_core(1, "1", 0, 0, 0);
+	assert_core(2, "3", 0, 0, 0);
+}
+
 int main(void)
 {
 #define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_tree, remove_tree)
@@ -267,6 +282,7 @@ int main(void)
 		TREE_TEST(a_tree_that_makes_no_sense_is_refused_and_the_output_untouched),
 		cmocka_unit_test(this_machine_has_cores_that_cover_its_online_cpus_once),
 		TREE_TEST(cpus_that_come_join_their_core_or_make_one_and_no_core_moves),
+		TREE_TEST(siblings_that_come_one_without_the_other_are_in_one_core_each),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
