@@ -121,7 +121,7 @@ static void look_units(const char *root, struct doctor_facts *ret)
 	for (uint32_t i = 0; pids && i < ret->config->nr_services + ret->config->nr_batches; i++) {
 		bool batch = i >= ret->config->nr_services;
 		const struct config_service *service = &ret->config->services[i];
-		const struct config_batch *work = &ret->config->batches[i - ret->config->nr_services];
+		const struct config_batch *work = &ret->config->batches[batch ? i - ret->config->nr_services : 0];
 		const struct match *match = batch ? &work->match : &service->match;
 
 		if (!match_resolve(root, match, pids))
