@@ -143,10 +143,8 @@ static bool is_violated(struct adaptive_service *mine, const struct policy_servi
 {
 	double late = (double)(s->nr_late + s->nr_listen_drops);
 
-	if (!mine->demand.drains) {
-		mine->too_many += late - (double)s->nr_completed * s->late_permille / 1000;
-		mine->chance += late * sqrt(late);
-	}
+	mine->too_many += late - (double)s->nr_completed * s->late_permille / 1000;
+	mine->chance += late * sqrt(late);
 	if (mine->too_many <= 0 || !same_share(&s->have, &mine->last))
 		mine->too_many = mine->chance = 0;
 	mine->last = s->have;

@@ -198,7 +198,6 @@ void demand_observe(struct demand *d, const struct policy_service *s, uint64_t w
 	observe_rate(d, s, (double)window_ns / 1e9);
 	observe_backlog(d, s);
 	d->began_queued = d->nr_left > s->have.cores + d->rate * (double)s->target_ns / 1e9;
-	d->drains = d->began_queued && (double)s->nr_in_flight < d->nr_left;
 	d->age_ns += (double)window_ns;
 	if (s->have.speed >= DEMAND_MAX_SPEEDS || !s->have.cores)
 		return;

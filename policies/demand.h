@@ -59,7 +59,6 @@ struct demand {
 	struct demand_waits waits;
 	double age_ns, nr_left; /* in flight at the end of the last window */
 	bool began_queued; /* more waited when the last window began than waits usually */
-	bool drains;       /* and that has become less */
 	double bunching;   /* of arrivals: how many times more they vary than those that know nothing of each other */
 	double nr_before;  /* arrivals in the window before */
 	double slowness[DEMAND_MAX_SPEEDS]; /* cost at a speed relative to the first; 0: never been there */
