@@ -14,7 +14,7 @@ missing=$(grep -v '^#' $table | cut -f 4 | sed 's/ ; /\n/g' | sort -u | while re
 	-) ;;
 	vm/*)
 		name=${program#vm/}
-		[ -e "tests/vm/guest/$name.sh" ] || [ -e "tests/vm/$name" ] || [ -e "tests/unit/$name.c" ] || echo "$program"
+		[ -e "tests/vm/guest/$name.sh" ] || [ -e "tests/vm/$name" ] || [ -e "tests/vm/guest-$name" ] || [ -e "tests/unit/$name.c" ] || echo "$program"
 		;;
 	*.sh) [ -x "tests/$program" ] || echo "$program" ;;
 	*) [ "$name" = '*' ] && [ -e "tests/$program.c" ] || grep -q "$name(void \*\*state)" "tests/$program.c" ||

@@ -26,7 +26,7 @@ ready() {
 
 # What kernel files would say that a run writes: their first lines.
 picture() {
-	awk 'FNR == 1 { print FILENAME ": " $0 }' "$cgroup"/work/{memory.high,io.max,cpuset.cpus} "$cgroup"/*/cgroup.subtree_control
+	awk 'FNR == 1 { print FILENAME ": " $0 }' "$cgroup/work/"{memory.high,io.max,cpuset.cpus} "$cgroup"/*/cgroup.subtree_control
 }
 
 # prepare POLICY STORAGE: with $batch as best effort's keys and $link as the controller's.
