@@ -85,8 +85,6 @@ static int change_config(struct sim *sim)
 	/* What shapes the machine is the scenario's. */
 	static const char *const keys[] = { "policy", "interval", "feedback", "seed", NULL };
 	const struct tuning_rules rules = { keys, false };
-	uint64_t interval_ns = sim->config.interval_ns;
-	const struct policy_ops *policy;
 	char reason[PARAM_REASON_SIZE];
 	bool left_out;
 
@@ -94,10 +92,6 @@ static int change_config(struct sim *sim)
 		sim->config.seed = sim->seed;
 	if (tuning_change(&sim->config, &rules, sim->policy, &sim->set, &left_out, reason))
 		return fail(EXIT_USAGE, "%s", reason);
-	/* What only counts at its own interval is played at it, unless that is set as well. */
-	policy = policy_find(sim->config.policy);
-	if (sim->policy && policy->interval_ms && sim->config.interval_ns == interval_ns)
-		sim->config.interval_ns = policy->interval_ms * UINT64_C(1000000);
 	if (left_out)
 		fprintf(stderr, "parties sim: the scenario's [policy] is for another policy and left out\n");
 	return EXIT_OK;

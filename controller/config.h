@@ -76,6 +76,7 @@ struct config {
 	char policy[CONFIG_NAME_SIZE];
 	uint32_t options[POLICY_MAX_OPTIONS]; /* of that policy, in the order of its table */
 	uint64_t interval_ns;
+	bool interval_is_policys; /* it is what the policy is made for, and changes with it */
 	enum config_feedback feedback;
 	enum config_speed speed;
 	enum config_affinity affinity;

@@ -100,6 +100,10 @@ static int parse_duration(const struct param *param, const char *text, uint64_t 
 	uint64_t ns;
 	int rc = config_parse_duration(text, &ns);
 
+	if (param->standard && !strcmp(param->standard, "auto") && !strcmp(text, "auto")) {
+		*ret = 0;
+		return 0;
+	}
 	param_format_duration(param->min, low, sizeof(low));
 	param_format_duration(param->max, high, sizeof(high));
 	if (rc == -EINVAL && *text && !text[strspn(text, "0123456789.")])

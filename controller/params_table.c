@@ -12,8 +12,9 @@
 const struct param params[PARAM_COUNT] = {
 	{ PARAM_CONTROLLER, "policy", PARAM_POLICY, offsetof(struct config, policy), 0, 0, "parties-paper", "name",
 	  "The algorithm that decides." },
-	{ PARAM_CONTROLLER, "interval", PARAM_DURATION, offsetof(struct config, interval_ns), MS(10), SEC(10), "500ms",
-	  "duration", "Length of a window: how often latency is judged and an action may follow." },
+	{ PARAM_CONTROLLER, "interval", PARAM_DURATION, offsetof(struct config, interval_ns), MS(10), SEC(10), "auto",
+	  "auto | duration", "Length of a window: how often latency is judged and an action may follow.\n"
+	  "With auto it is what the policy is made for: 100ms for adaptive and parties-released, 500ms for the others." },
 	{ PARAM_CONTROLLER, "feedback", PARAM_CHOICE, offsetof(struct config, feedback), 0, 0, "bpf",
 	  "bpf | client | both | client-first",
 	  "Where latency comes from: the kernel, by BPF programs; or the clients, by what they report.\n"

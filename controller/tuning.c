@@ -68,6 +68,14 @@ int tuning_set(struct config *config, const char *key, const char *value, char r
 	return error_option(policy, key, reason);
 }
 
+/* An interval that nobody asks for is the policy's. */
+static void settle_interval(struct config *config)
+{
+	config->interval_is_policys = !config->interval_ns;
+	if (!config->interval_ns)
+		config->interval_ns = policy_interval_ns(policy_find(config->policy));
+}
+
 int tuning_apply(const struct tuning *t, struct config *config, const struct tuning_line **ret_bad,
 		 char reason[PARAM_REASON_SIZE])
 {
@@ -78,6 +86,7 @@ int tuning_apply(const struct tuning *t, struct config *config, const struct tun
 			return -EINVAL;
 		}
 	}
+	settle_interval(config);
 	return 0;
 }
 
@@ -166,6 +175,8 @@ int tuning_change(struct config *config, const struct tuning_rules *rules, const
 	char why[PARAM_REASON_SIZE], key[2 * CONFIG_NAME_SIZE];
 
 	*ret_left_out = false;
+	if (config->interval_is_policys)
+		config->interval_ns = 0;
 	if (policy && choose_policy(config, policy, ret_left_out, why))
 		return REASON("--policy: %.200s", why);
 	/* First the policy, wherever it stands: other keys may be options of it. */
@@ -186,5 +197,6 @@ int tuning_change(struct config *config, const struct tuning_rules *rules, const
 		if (err)
 			return REASON("--set: %.60s: %.180s", key, why);
 	}
+	settle_interval(config);
 	return 0;
 }

@@ -21,6 +21,13 @@ const struct policy_ops *policy_find(const char *name)
 	return NULL;
 }
 
+uint64_t policy_interval_ns(const struct policy_ops *policy)
+{
+	enum { USUAL_MS = 500 };
+
+	return (policy && policy->interval_ms ? policy->interval_ms : USUAL_MS) * UINT64_C(1000000);
+}
+
 const char *policy_name(unsigned int i)
 {
 	return i < NR_POLICIES ? policies[i]->name : NULL;

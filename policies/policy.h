@@ -163,6 +163,8 @@ extern const struct policy_ops policy_heracles;
 
 /* NULL when no policy has that name.  policy_name(i) lists them in order, NULL after the last. */
 const struct policy_ops *policy_find(const char *name);
+/* Between its decisions where nobody asks for another; NULL: what is usual. */
+uint64_t policy_interval_ns(const struct policy_ops *policy);
 const char *policy_name(unsigned int i);
 void policy_default_options(const struct policy_ops *policy, uint32_t ret[POLICY_MAX_OPTIONS]);
 

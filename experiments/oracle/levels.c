@@ -18,6 +18,7 @@
 #include "totals.h"
 #include "valid.h"
 
+static const uint64_t WINDOW_NS = 500000000; /* whatever the interval of a policy is */
 static const double SECOND_NS = 1e9, PLAY_S = 60, PLAY_REQUESTS = 50000, WARM_UP_S = 2, WARM_UP_REQUESTS = 1000;
 static const double CALM_SHARE = 0.0025;
 enum { LEAST_TICKS = 20 };
@@ -69,9 +70,9 @@ static int play(const struct levels *l, const struct level *level, uint32_t core
 		double *ret_w)
 {
 	const struct config_service *service = &plant_config(l->plant)->services[level->service];
-	uint64_t interval_ns = plant_config(l->plant)->interval_ns, now_ns = 0, warm_ns, end_ns;
+	uint64_t now_ns = 0, warm_ns, end_ns;
 	double loads[POLICY_MAX_SERVICES], rate, allowed = 1 - service->percentile_permille / 1000.0;
-	struct policy_view view = { .window_ns = interval_ns, .nr_services = 1, .nr_cores = cores };
+	struct policy_view view = { .window_ns = WINDOW_NS, .nr_services = 1, .nr_cores = cores };
 	struct config alone = { .nr_services = 1, .services = { *service } };
 	struct totals totals = { 0 };
 	struct judge *judge = &totals.judges[0];
@@ -94,9 +95,9 @@ static int play(const struct levels *l, const struct level *level, uint32_t core
 	       !is_certain(judge, &lateness, service->percentile_permille)) {
 		uint64_t nr_late = judge->nr_late_requests;
 
-		now_ns += interval_ns;
+		now_ns += WINDOW_NS;
 		station_advance(station, now_ns);
-		station_read(station, interval_ns, &sample);
+		station_read(station, WINDOW_NS, &sample);
 		view.services[0].cpu_ns = sample.cpu_ns;
 		if (now_ns <= warm_ns) {
 			judge->nr_over_target = sample.nr_over_target;
@@ -230,7 +231,6 @@ static uint64_t key_of(const struct levels *l, const struct scenario *scenario)
 	const struct config *config = plant_config(l->plant);
 	uint64_t key = memo_hash(MEMO_HASH_START, plant_ladder(l->plant), sizeof(struct speed_ladder));
 
-	key = memo_hash(key, &config->interval_ns, sizeof(config->interval_ns));
 	key = memo_hash(key, &l->nr_cores, sizeof(l->nr_cores));
 	for (uint32_t i = 0; i < l->nr_services; i++) {
 		key = memo_hash(key, &scenario->services[i].model, sizeof(scenario->services[i].model));

@@ -203,7 +203,7 @@ void study_close(struct study *s)
 
 struct valid *study_valid(struct study *s, const struct mix *mix)
 {
-	int fd = trial_scenario(mix, false, trial_interval_ns(NULL));
+	int fd = trial_scenario(mix, false, policy_interval_ns(NULL));
 	char path[32], error[512];
 	struct valid *valid;
 

@@ -15,7 +15,6 @@
 #include "experiments/plant/catalogue.h"
 #include "experiments/plant/plant.h"
 
-enum { USUAL_MS = 500 };
 static const uint64_t warm_up_ns = 30000000000, test_ns = 60000000000;
 static const double test_s = 60, certain = 5; /* standard deviations */
 
@@ -35,13 +34,6 @@ uint32_t trial_find(const char *name)
 	while (strcmp(catalogue_at(i)->name, name))
 		i++;
 	return i;
-}
-
-uint64_t trial_interval_ns(const char *policy)
-{
-	uint32_t ms = policy ? policy_find(policy)->interval_ms : 0;
-
-	return (ms ? ms : USUAL_MS) * UINT64_C(1000000);
 }
 
 static void die(const char *why)
@@ -89,7 +81,7 @@ static struct plant *open_plant(const struct mix *mix, uint64_t interval_ns, uin
 void trial_play(const struct mix *mix, const char *policy, uint64_t seed, uint64_t duration_ns,
 		bool (*each)(void *ctx, const struct tick *tick, uint64_t now_ns), void *ctx)
 {
-	uint64_t interval_ns = trial_interval_ns(policy);
+	uint64_t interval_ns = policy_interval_ns(policy ? policy_find(policy) : NULL);
 	struct plant *plant = open_plant(mix, interval_ns, seed);
 	struct config config = *plant_config(plant);
 	struct tick tick = {

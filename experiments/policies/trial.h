@@ -20,9 +20,6 @@ struct mix {
 	double loads[TRIAL_MAX_SERVICES];      /* of each one's maximum, in this order */
 };
 
-/* How often a policy decides; NULL: the usual. */
-uint64_t trial_interval_ns(const char *policy);
-
 /*
  * The scenario of a mix as an open file, so that plant_open can read it: /proc/self/fd/ and the number returned, which
  * is the caller's to close.  With `loads` false every load is full.  Negative errno.

@@ -69,6 +69,7 @@ static void what_is_not_said_has_its_default(void **state)
 	accepts(SERVICE);
 	assert_string_equal(config.policy, "parties-paper");
 	assert_int_equal(config.interval_ns, 500000000);
+	assert_true(config.interval_is_policys);
 	assert_int_equal(config.speed, CONFIG_SPEED_AUTO);
 	assert_int_equal(config.reserved_cpus, 0);
 	assert_int_equal(config.seed, 1);

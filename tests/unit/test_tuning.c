@@ -148,6 +148,22 @@ static void a_command_line_sets_options_of_the_policy_it_chooses(void **state)
 	assert_int_equal(value_of("overlap"), 1);
 }
 
+static void an_interval_that_nobody_asks_for_is_the_policys(void **state)
+{
+	(void)state;
+	accepts("[controller]\npolicy = adaptive\n" SERVICE);
+	assert_int_equal(config.interval_ns, 100000000);
+	assert_int_equal(change(false, "static", "seed=2", NULL), 0);
+	assert_int_equal(config.interval_ns, 500000000);
+	assert_int_equal(change(false, "parties-released", NULL, NULL), 0);
+	assert_int_equal(config.interval_ns, 100000000);
+	accepts("[controller]\ninterval = auto\npolicy = adaptive\n" SERVICE);
+	assert_int_equal(config.interval_ns, 100000000);
+	accepts("[controller]\ninterval = 500ms\npolicy = static\n" SERVICE);
+	assert_int_equal(change(false, "adaptive", NULL, NULL), 0);
+	assert_int_equal(config.interval_ns, 500000000);
+}
+
 static void options_of_another_policy_are_left_out_and_that_is_said(void **state)
 {
 	(void)state;
@@ -206,6 +222,7 @@ int main(void)
 		cmocka_unit_test(options_are_looked_at_when_the_rest_is_right),
 		cmocka_unit_test(options_are_printed_and_load_to_the_same),
 		cmocka_unit_test(a_command_line_sets_options_of_the_policy_it_chooses),
+		cmocka_unit_test(an_interval_that_nobody_asks_for_is_the_policys),
 		cmocka_unit_test(options_of_another_policy_are_left_out_and_that_is_said),
 		cmocka_unit_test(what_a_command_line_may_not_change_is_refused_with_what_it_may),
 		cmocka_unit_test(limits_of_a_service_are_changed_but_its_percentile_is_not),
