@@ -99,7 +99,7 @@ help:
 	@echo 'check-cases    request patterns that are hard to measure: what is right, declared or wrong (as root)'
 	@echo 'check-faults   what goes wrong on real machines: how it is injected, what is expected, what is seen, as a table'
 	@echo '               (VM=1: in the virtual machine, too; FAULT=word: only those)'
-	@echo 'check-vm       the tests on an emulated server with P-states, and without a cpuset, locked down, and without BTF'
+	@echo 'check-vm       the tests on an emulated server with P-states, and without a cpuset, locked down, without BTF, and under systemd'
 	@echo 'cost           what observing costs, against goals and against descriptor pairing, as a table (as root)'
 	@echo 'accuracy       latency and counts of real services, from the kernel beside their clients: table and figure (as root)'
 	@echo 'fit            the simulated queue beside real servers: fitted at some loads, predicted at others (as root)'
@@ -269,7 +269,7 @@ check-faults:
 check-vm:
 	$(call ensure,$(PACKAGES))
 	$(Q)$(MAKE) --no-print-directory -j$(nr_cpus) all tests
-	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests guest-faults lockdown no-cpuset no-btf
+	$(Q)BUILD=$(BUILD) tests/vm/vm.sh guest-tests guest-faults lockdown no-cpuset no-btf systemd
 
 demo:
 	$(call ensure,$(PACKAGES_BUILD) $(PACKAGES_RUN))
