@@ -9,7 +9,7 @@
  * Errors are negative errno.  A handle and the windows opened on it belong to one thread at a time; different handles
  * are independent.  The functions with a pid (tracing) are the exception: any thread may call them at any time.
  *
- * Needs CAP_BPF and CAP_PERFMON (or root) and a kernel with BTF.
+ * Needs CAP_BPF and CAP_PERFMON (before Linux 6.4 CAP_SYS_ADMIN; or root) and a kernel with BTF.
  */
 #ifndef EBEE_H
 #define EBEE_H

@@ -50,6 +50,9 @@ enum refusal refusal_cause(const struct refusal_facts *facts)
 		return REFUSAL_CAPABILITY;
 	if (facts->err == -ENOMEM)
 		return REFUSAL_MEMORY;
+	/* Seen with libbpf 1.1 on Linux 6.1; for those with fewer rights the first that is missing comes first. */
+	if (strstr(facts->detail, "iterate BTF objects") && !(facts->capabilities >> CAP_SYS_ADMIN & 1))
+		return forbidden(facts) == REFUSAL_CAPABILITY ? REFUSAL_CAPABILITY : REFUSAL_MODULES;
 	if (strstr(facts->lockdown, "[confidentiality]"))
 		return REFUSAL_LOCKDOWN; /* it takes helpers away, which the verifier then does not know */
 	return is_old(facts->release) ? REFUSAL_OLD_KERNEL : REFUSAL_OTHER;
@@ -67,6 +70,7 @@ int refusal_errno(const struct refusal_facts *facts)
 	case REFUSAL_LOCKDOWN:
 	case REFUSAL_SECCOMP:
 	case REFUSAL_SECURITY_MODULE:
+	case REFUSAL_MODULES:
 		return -EPERM;
 	case REFUSAL_MEMORY:
 	case REFUSAL_OTHER:
@@ -92,6 +96,10 @@ void refusal_explain(const struct refusal_facts *facts, char *buf, size_t size)
 			 has(facts, CAP_BPF) ? "" : "CAP_BPF (to load kernel programs)",
 			 has(facts, CAP_BPF) || has(facts, CAP_PERFMON) ? "" : " and ",
 			 has(facts, CAP_PERFMON) ? "" : "CAP_PERFMON (to attach kernel programs)");
+		break;
+	case REFUSAL_MODULES:
+		snprintf(buf, size, "missing CAP_SYS_ADMIN (before Linux 6.4, to look in modules for functions that newer kernels have); "
+			 "run as root, or give the process CAP_SYS_ADMIN");
 		break;
 	case REFUSAL_USER_NAMESPACE:
 		snprintf(buf, size, "capabilities of a user namespace do not count for kernel programs; "

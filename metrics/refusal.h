@@ -17,6 +17,7 @@ enum refusal {
 	REFUSAL_LOCKDOWN,
 	REFUSAL_SECCOMP,         /* a container's filter, or a unit's */
 	REFUSAL_SECURITY_MODULE, /* or whoever else says no to those who may */
+	REFUSAL_MODULES,         /* libbpf looks in modules for functions this kernel lacks, and may not */
 	REFUSAL_MEMORY,
 	REFUSAL_OLD_KERNEL,
 	REFUSAL_OTHER,

@@ -89,7 +89,13 @@ serve() {
 	tap_note "$(cat "$scratch/server")"
 }
 
-measure=+bpf,+perfmon
+# before_linux VERSION
+before_linux() {
+	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" != "$1" ]
+}
+
+few=+bpf,+perfmon measure=+bpf,+perfmon
+if before_linux 6.4; then measure=+sys_admin; fi
 port_own=21910 port_other=21911 port_grpc=21912 port_grpc_other=21913
 serve become_nobody - /proc/self/fd/8 --port $port_own
 same=$server
@@ -102,6 +108,9 @@ for way in "--pid $same" "--port $port_own"; do
 	refused "CAP_PERFMON alone, $way" 'missing CAP_BPF (' nobody +perfmon $parties observe $way --for 100ms
 	refused "CAP_BPF alone, $way" 'missing CAP_PERFMON (' nobody +bpf $parties observe $way --for 100ms
 done
+if before_linux 6.4; then
+	refused 'what newer kernels have' 'missing CAP_SYS_ADMIN (before Linux 6.4' nobody $few $parties observe --pid $same --for 100ms
+fi
 refused "a probe in a service that is another user's" 'CAP_SYS_PTRACE' \
 	nobody $measure $parties observe --pid "$other" --lifecycle grpc --for 100ms
 refused "a probe by a port that is another user's" 'missing CAP_SYS_PTRACE (to look at other users' \
@@ -171,11 +180,10 @@ serve become_nobody - /proc/self/fd/7 --port $port_grpc --threads 2 --weight 1
 same=$server
 serve "$BUILD/hotel-search" --port $port_grpc_other --threads 2 --weight 1
 other=$server
-if [ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -n 1)" = 6.6 ]; then
-	probe=$measure
-else
+probe=$measure
+if before_linux 6.6; then
 	probe=+sys_admin
-	refused 'a probe before Linux 6.6' 'CAP_SYS_ADMIN' nobody $measure $parties observe --pid "$same" --lifecycle grpc --for 100ms
+	refused 'a probe before Linux 6.6' 'CAP_SYS_ADMIN' nobody $few $parties observe --pid "$same" --lifecycle grpc --for 100ms
 fi
 observe same-grpc-pid $probe --pid "$same" --lifecycle grpc
 observe same-grpc-port $probe --port $port_grpc --lifecycle grpc

@@ -271,6 +271,14 @@ static void check_journal(const char *text)
 	assert_int_equal(nr, NR_GROUPS + NR_SERVICES + NR_BATCHES);
 }
 
+static bool is_left_to_others(uint32_t group)
+{
+	struct trouble trouble;
+
+	world.tick.actuator.trouble(world.tick.actuator.ctx, &trouble);
+	return group < NR_SERVICES ? trouble.services[group].left : trouble.batches.left;
+}
+
 /* The set of a group that is steered is that of the allocation.  One that was left to others keeps what it has. */
 static void check_set(uint32_t group, struct cpulist *seen)
 {
@@ -281,7 +289,7 @@ static void check_set(uint32_t group, struct cpulist *seen)
 		return;
 	if (cpulist_parse(text, &have) || cpulist_empty(&have))
 		fail_msg("%s has the set \"%s\"", world.names[group], text);
-	if (group == MEDDLED_SERVICE)
+	if (group == MEDDLED_SERVICE || is_left_to_others(group))
 		return;
 	allocation_cpus(&world.tick.allocation, world.tick.topology, group < NR_SERVICES ? (int)group : ALLOCATION_BE, &want);
 	cpulist_and(&want, &online);

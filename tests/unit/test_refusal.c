@@ -87,6 +87,19 @@ static void those_who_may_are_told_who_refuses(void **state)
 	}
 }
 
+static void who_may_not_look_in_modules_is_told_so(void **state)
+{
+	struct refusal_facts facts = facts_of(-EINVAL, enough);
+
+	(void)state;
+	facts.detail = "libbpf: failed to iterate BTF objects: -1";
+	assert_says(&facts, REFUSAL_MODULES, -EPERM, "missing CAP_SYS_ADMIN (before Linux 6.4");
+	facts.capabilities = BIT(CAP_BPF);
+	assert_says(&facts, REFUSAL_CAPABILITY, -EPERM, "missing CAP_PERFMON");
+	facts.capabilities = all;
+	assert_says(&facts, REFUSAL_OTHER, -EINVAL, "iterate");
+}
+
 static void lockdown_is_seen_behind_a_verifier_that_lacks_helpers(void **state)
 {
 	struct refusal_facts facts = facts_of(-EINVAL, all);
@@ -160,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_missing_capability_is_named_and_no_other),
 		cmocka_unit_test(those_who_may_are_told_who_refuses),
+		cmocka_unit_test(who_may_not_look_in_modules_is_told_so),
 		cmocka_unit_test(lockdown_is_seen_behind_a_verifier_that_lacks_helpers),
 		cmocka_unit_test(a_kernel_without_types_or_system_call_is_said_so),
 		cmocka_unit_test(no_memory_is_not_a_right),

@@ -77,6 +77,7 @@ build_root() {
 	add_programs parties/bin/tests "$BUILD"/tests/*
 	add_programs usr/bin "$(command -v memcached)" /usr/bin/setpriv
 	cp -r tests experiments "$root/parties/"
+	cp --parents controller/man/parties-doctor.1 "$root/parties/"
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initramfs" || exit 1
 	"$here/pstates" $nr_cpus >"$work/pstates.asl" && iasl -p "$work/pstates" "$work/pstates.asl" >"$work/iasl.log"
 }
