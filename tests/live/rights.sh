@@ -123,7 +123,7 @@ target = p99 < 60ms
 END
 refused "a configuration with another user's port" 'missing CAP_SYS_PTRACE' nobody $measure sh -c \
 	"exec $parties check -c /proc/self/fd/0 <&3" 3<"$scratch/conf"
-refused 'steering' 'missing CAP_DAC_OVERRIDE (to write cgroups and frequencies), CAP_SYS_NICE' nobody $measure sh -c \
+refused 'steering' 'missing CAP_DAC_OVERRIDE (to write cgroups and frequencies), CAP_SYS_NICE' nobody $few sh -c \
 	"exec $parties run -c /proc/self/fd/0 --for 1s <&3" 3<"$scratch/conf"
 
 # The doctor says all of it at once, and has looked at the rest.
