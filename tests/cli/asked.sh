@@ -17,8 +17,8 @@ cores = 1..12
 [service mail]
 match = cgroup:/mail
 target = p95 < 60ms
-[batch work]
-match = cgroup:/work
+[batch jobs]
+match = cgroup:/jobs
 END
 
 "$parties" --root "$tree" run -c "$scratch/conf" --for 60s --record "$scratch/record" --web 0 \
@@ -147,7 +147,7 @@ refuse() {
 	tap_note "$(cat "$scratch/err")"
 }
 other=$scratch/other
-tests/fixtures/machines/make "$other" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
+tests/fixtures/machines/make "$other" epyc-7302 cpufreq=none groups=search:101,mail:102,jobs:103
 refuse 'a port in use' 3 "--web: 127.0.0.1 port $port: Address already in use; choose another" \
 	"$parties" --root "$other" run -c "$scratch/conf" --for 100ms --web "$port"
 for address in '' 70000 127.0.0.1 localhost:80 127.0.0.1:80x; do

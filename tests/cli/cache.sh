@@ -13,11 +13,11 @@ span=300ms
 # mount_resctrl: 16 ways.  The groups are there already, since no kernel fills them here.
 mount_resctrl() {
 	local group
-	mkdir -p "$resctrl"/info/L3 "$resctrl"/parties-{search,mail,work}
+	mkdir -p "$resctrl"/info/L3 "$resctrl"/parties-{search,mail,jobs}
 	echo ffff >"$resctrl/info/L3/cbm_mask"
 	echo 1 >"$resctrl/info/L3/min_cbm_bits"
 	echo 16 >"$resctrl/info/L3/num_closids"
-	for group in . parties-search parties-mail parties-work; do
+	for group in . parties-search parties-mail parties-jobs; do
 		echo 'L3:0=ffff;1=ffff' >"$resctrl/$group/schemata"
 		: >"$resctrl/$group/tasks"
 	done
@@ -50,7 +50,7 @@ for policy in parties-paper parties-released adaptive heracles static; do
 	steer $policy resctrl
 	tap_is "$? $(grep -c 'event=apply-failed' "$scratch/err")" '0 0' "$policy: every decision is put in force"
 	ways=$(grep '"ways":' "$scratch/record" | tail -n 1 | grep -o '"ways":[0-9][0-9]*' | cut -d: -f2 | tr '\n' ' ')
-	tap_is "$(bits parties-search) $(bits parties-mail) $(($(bits parties-work) - 1)) " "$ways" "$policy: masks are what is recorded ($ways)"
+	tap_is "$(bits parties-search) $(bits parties-mail) $(($(bits parties-jobs) - 1)) " "$ways" "$policy: masks are what is recorded ($ways)"
 	"$parties" replay "$scratch/record" >"$scratch/out" 2>&1
 	tap_is $? 0 "$policy: the record is decided again as it was"
 	tap_note "$(cat "$scratch/err" "$scratch/out")"

@@ -9,15 +9,15 @@ set -uo pipefail
 
 cgroup=$tree/sys/fs/cgroup
 
-# ready: controllers, a work group without limits, little memory and a link of 10 Gbit/s that sends nothing.
+# ready: controllers, a group of jobs without limits, little memory and a link of 10 Gbit/s that sends nothing.
 ready() {
 	local group
-	for group in . search mail work; do
+	for group in . search mail jobs; do
 		echo 'cpuset cpu io memory pids' >"$cgroup/$group/cgroup.controllers"
 		echo 'cpuset cpu io memory pids' >"$cgroup/$group/cgroup.subtree_control"
 	done
-	echo max >"$cgroup/work/memory.high"
-	echo '259:0 rbps=max wbps=max riops=max wiops=max' >"$cgroup/work/io.max"
+	echo max >"$cgroup/jobs/memory.high"
+	echo '259:0 rbps=max wbps=max riops=max wiops=max' >"$cgroup/jobs/io.max"
 	echo 'MemAvailable: 500000 kB' >"$tree/proc/meminfo"
 	mkdir -p "$tree/sys/class/net/eth0/statistics"
 	echo 10000 >"$tree/sys/class/net/eth0/speed"
@@ -26,7 +26,7 @@ ready() {
 
 # What kernel files would say that a run writes: their first lines.
 picture() {
-	awk 'FNR == 1 { print FILENAME ": " $0 }' "$cgroup/work/"{memory.high,io.max,cpuset.cpus} "$cgroup"/*/cgroup.subtree_control
+	awk 'FNR == 1 { print FILENAME ": " $0 }' "$cgroup/jobs/"{memory.high,io.max,cpuset.cpus} "$cgroup"/*/cgroup.subtree_control
 }
 
 # prepare POLICY STORAGE: with $batch as best effort's keys and $link as the controller's.
@@ -95,7 +95,7 @@ for policy in parties-released adaptive heracles static; do
 	tap_is "$? $(values memory) $(values disk)" '0 10 10' "$policy leaves limits alone"
 done
 span=250ms
-steer_until 'grep -q event=apply-back "$scratch/err"' parties-paper "$storage" '*/work/memory.high write EINVAL 1 5'
+steer_until 'grep -q event=apply-back "$scratch/err"' parties-paper "$storage" '*/jobs/memory.high write EINVAL 1 5'
 tap_is "$? $(grep -c 'event=apply-failed.*memory.high' "$scratch/err") $(grep -c 'event=apply-back' "$scratch/err")" '0 1 1' \
 	'a limit that is refused for a while is told once, and planned again'
 tap_note "$(cat "$scratch/err")"
@@ -105,14 +105,14 @@ tap_is "$? $(grep -c '"memory_slack":0[,}]' "$scratch/record")" "0 $(grep -c '"n
 	'memory that nobody knows is scarce'
 ready
 foreign() {
-	if [ "$(head -n 1 "$cgroup/work/memory.high")" = 1073741824 ] && [ -z "${seen:-}" ]; then
+	if [ "$(head -n 1 "$cgroup/jobs/memory.high")" = 1073741824 ] && [ -z "${seen:-}" ]; then
 		seen=1
-		echo max >"$cgroup/work/memory.high"
+		echo max >"$cgroup/jobs/memory.high"
 	fi
 	grep -q event=drift "$scratch/err"
 }
 steer_until foreign parties-paper ''
-tap_is "$(grep -c 'event=drift note="work: somebody else changed its limits; put back"' "$scratch/err")" 1 'a limit that somebody else sets is put back'
+tap_is "$(grep -c 'event=drift note="jobs: somebody else changed its limits; put back"' "$scratch/err")" 1 'a limit that somebody else sets is put back'
 tap_note "$(cat "$scratch/err")"
 
 link='link = eth0' batch='egress = auto'

@@ -113,7 +113,7 @@ tap_is "$? $(cat "$scratch/err")" '2 parties: observe does not work on a tree: l
 	'what needs a kernel does not work on a tree'
 
 rm -rf "$tree"
-tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,work:103
+tests/fixtures/machines/make "$tree" epyc-7302 cpufreq=none groups=search:101,mail:102,jobs:103
 picture >"$scratch/before"
 # A run that is killed leaves its journal in the tree, and restore finds it there.
 "$parties" --root "$tree" run -c "$scratch/conf" --quiet >"$scratch/out" 2>"$scratch/err" &

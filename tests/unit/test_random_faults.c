@@ -95,12 +95,12 @@ static void make_machine(void)
 	static const char *const drivers[] = { "none", "none", "acpi", "acpi-nouser", "nolist", "amd-pstate-epp",
 					       "intel_pstate" };
 	static const char *const domains[] = { "cpu", "core", "l3" };
-	static const char *const groups[] = { "search", "mail", "work" };
+	static const char *const groups[] = { "search", "mail", "jobs" };
 	char online[256];
 
 	tree_remove(root);
 	assert_int_equal(mkdir(root, 0755), 0);
-	snprintf(machine, sizeof(machine), "%s cpufreq=%s domain=%s cgroup=v2 groups=search:101,mail:102,work:103",
+	snprintf(machine, sizeof(machine), "%s cpufreq=%s domain=%s cgroup=v2 groups=search:101,mail:102,jobs:103",
 		 ONE_OF(shapes), ONE_OF(drivers), ONE_OF(domains));
 	machines_make(root, machine);
 	snprintf(online, sizeof(online), "%s\n", tree_get(root, "sys/devices/system/cpu/online"));
@@ -116,7 +116,7 @@ static void make_config(void)
 	snprintf(config, sizeof(config), "[controller]\npolicy = %s\ninterval = 100ms\nspeed = %s\nseed = %u\n"
 		 "[service search]\nmatch = cgroup:/search\ntarget = p99 < 25ms\n"
 		 "[service mail]\nmatch = cgroup:/mail\ntarget = p99 < 60ms\n"
-		 "[batch work]\nmatch = cgroup:/work\n", ONE_OF(policies), ONE_OF(speeds), roll(1000));
+		 "[batch jobs]\nmatch = cgroup:/jobs\n", ONE_OF(policies), ONE_OF(speeds), roll(1000));
 	tree_put(base, config, "conf");
 }
 
@@ -126,7 +126,7 @@ static void make_rule(char text[128])
 	static const char *const globs[] = {
 		"*", "/sys/fs/cgroup/*", "*/cpuset.cpus", "*/cpu.max", "*/cgroup.freeze", "*/mail/*",
 		"/sys/fs/cgroup/search*",
-		"*/work/c*", "/run/*", "/run/parties/journal", "/run/parties/lock*", "/proc/*", "/proc/self/*",
+		"*/jobs/c*", "/run/*", "/run/parties/journal", "/run/parties/lock*", "/proc/*", "/proc/self/*",
 		"/proc/10?/*",
 		"/sys/devices/system/cpu/*", "*/cpufreq/*", "*/scaling_*", "*/scaling_setspeed", "*/topology/*",
 		"*/cpuset.cpus.effective", "*/cgroup.procs", "*/cpu.stat", "*/online", "*/cgroup.controllers",

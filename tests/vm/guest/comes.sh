@@ -20,11 +20,11 @@ second=$(cat $cpu/cpu12/topology/thread_siblings_list)
 second=${second##*[-,]}
 
 sleep 1000 &
-work=$!
-own $work
+jobs=$!
+own $jobs
 : >"$scratch/reports"
-printf '[controller]\npolicy = static\ninterval = 200ms\nfeedback = client\n[service work]\nmatch = pid:%s\nclient = %s\ntarget = p99 < 60ms\n' \
-	$work "$scratch/reports" >"$scratch/conf"
+printf '[controller]\npolicy = static\ninterval = 200ms\nfeedback = client\n[service jobs]\nmatch = pid:%s\nclient = %s\ntarget = p99 < 60ms\n' \
+	$jobs "$scratch/reports" >"$scratch/conf"
 switch 0 "$core $second"
 parties run -c "$scratch/conf" --quiet --record "$scratch/record" >"$scratch/log" 2>&1 &
 run=$!
@@ -50,12 +50,12 @@ smt=$(cat $cpu/smt/control 2>/dev/null)
 if [ "$smt" = on ]; then
 	echo off >$cpu/smt/control
 	wait_some
-	halved=$(cat /sys/fs/cgroup/parties/work/cpuset.cpus)
+	halved=$(cat /sys/fs/cgroup/parties/jobs/cpuset.cpus)
 	echo on >$cpu/smt/control
 	wait_some
 fi
 during=$(governors)
-had=$(cat /sys/fs/cgroup/parties/work/cpuset.cpus)
+had=$(cat /sys/fs/cgroup/parties/jobs/cpuset.cpus)
 kill -TERM $run
 wait $run
 tap_is $? 0 'the run ends well'
