@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "commands.h"
-#include "machine.h"
+#include "restore.h"
 #include "options.h"
 #include "root.h"
 
@@ -22,7 +22,7 @@ int cmd_restore(int argc, char **argv)
 
 	if (rc < 0)
 		return options_exit(rc);
-	rc = machine_restore(root_dir(), NULL, error, sizeof(error));
+	rc = restore_killed_run(root_dir(), NULL, error, sizeof(error));
 	if (rc < 0) {
 		no_rights = rc == -EPERM || rc == -EACCES;
 		fprintf(stderr, "parties restore: %s%s\n", error, no_rights ? "; run as root" : "");

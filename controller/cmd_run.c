@@ -23,6 +23,7 @@
 #include "qos.h"
 #include "rapl.h"
 #include "record_file.h"
+#include "restore.h"
 #include "rights.h"
 #include "root.h"
 #include "roster.h"
@@ -138,7 +139,7 @@ static int check_machine(struct run *run)
 	if (err)
 		return fail(EXIT_UNABLE, "missing %s; run as root, or try `make sim`, which needs no rights", error);
 	if (run->mode == RUN_LIVE) {
-		err = machine_restore(root_dir(), NULL, error, sizeof(error));
+		err = restore_killed_run(root_dir(), NULL, error, sizeof(error));
 		if (err < 0)
 			return fail(EXIT_UNABLE, "%s", error);
 		if (err > 0)

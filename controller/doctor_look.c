@@ -18,6 +18,7 @@
 #include "lock.h"
 #include "rapl.h"
 #include "resctrl.h"
+#include "restore.h"
 #include "rights.h"
 #include "subtree.h"
 
@@ -147,13 +148,13 @@ static void look_cache(const char *root, const struct config *config, struct doc
 
 static void look_state(const char *root, struct doctor_state *ret)
 {
-	char parent[KNOB_PATH_SIZE] = MACHINE_STATE_DIR, path[KNOB_PATH_SIZE + 16];
+	char parent[KNOB_PATH_SIZE] = RESTORE_STATE_DIR, path[KNOB_PATH_SIZE + 16];
 
 	*strrchr(parent, '/') = '\0';
 	snprintf(path, sizeof(path), "%.400s%.80s", root, parent);
 	ret->access_err = may_write(path);
-	ret->lock_err = lock_look(root, MACHINE_STATE_DIR, ret->holder);
-	ret->has_journal = !ret->lock_err && is_there(root, MACHINE_STATE_DIR "/journal");
+	ret->lock_err = lock_look(root, RESTORE_STATE_DIR, ret->holder);
+	ret->has_journal = !ret->lock_err && is_there(root, RESTORE_STATE_DIR "/journal");
 }
 
 void doctor_look(const char *root, const struct config *config, struct doctor_facts *ret)

@@ -484,22 +484,3 @@ int machine_close(struct machine *m)
 	free(m);
 	return err < 0 ? err : 0;
 }
-
-int machine_restore(const char *root, const char *state_dir, char *error, size_t error_size)
-{
-	char dir[KNOB_PATH_SIZE];
-	struct lock lock;
-	int err;
-
-	restore_state_dir(root, state_dir, dir);
-	err = lock_take(&lock, dir, false, error, error_size);
-	if (!err) {
-		err = restore_journal(root, dir, error, error_size);
-		lock_release(&lock);
-	}
-	if (err == -ENOENT) { /* no directory, so nothing ran */
-		error[0] = '\0';
-		err = 0;
-	}
-	return err;
-}

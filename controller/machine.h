@@ -4,7 +4,7 @@
  * ways of the cache (resctrl), and limits of best effort.
  *
  * Originals go to `state_dir` with fsync before the first write.  machine_close restores them; a run that was killed is
- * restored by machine_restore, which the next start calls first.  Writes only what differs, reads back what it wrote.
+ * restored by restore_killed_run, which the next start calls first.  Writes only what differs, reads back what it wrote.
  */
 #ifndef PARTIES_MACHINE_H
 #define PARTIES_MACHINE_H
@@ -14,8 +14,6 @@
 #include "config.h"
 #include "match.h"
 #include "ports.h"
-
-#define MACHINE_STATE_DIR "/run/parties"
 
 struct machine_group {
 	const char *name;
@@ -27,7 +25,7 @@ struct machine_group {
 
 struct machine_opts {
 	const char *root;      /* "" or a tree that stands in for "/" */
-	const char *state_dir; /* NULL: MACHINE_STATE_DIR below `root` */
+	const char *state_dir; /* NULL: RESTORE_STATE_DIR below `root` */
 	const struct topology *topology;
 	enum config_speed speed;
 	enum config_affinity affinity;
@@ -62,8 +60,5 @@ int machine_usage(struct machine *m, uint32_t service, uint64_t *ret_cpu_ns);
 void machine_measure(struct machine *m, struct sample *samples);
 /* Restores everything and frees; NULL is fine.  Negative errno of the first thing that could not be restored. */
 int machine_close(struct machine *m);
-
-/* Undo a killed run.  0: nothing to do, > 0: number of values put back, negative errno.  -EBUSY: that run is alive. */
-int machine_restore(const char *root, const char *state_dir, char *error, size_t error_size);
 
 #endif

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "affinity.h"
-#include "machine.h"
+#include "lock.h"
 #include "pins.h"
 #include "tasks.h"
 
@@ -35,7 +35,7 @@ struct restore {
 
 void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PATH_SIZE])
 {
-	snprintf(ret, KNOB_PATH_SIZE, "%s%s", state_dir ? "" : root, state_dir ? state_dir : MACHINE_STATE_DIR);
+	snprintf(ret, KNOB_PATH_SIZE, "%s%s", state_dir ? "" : root, state_dir ? state_dir : RESTORE_STATE_DIR);
 }
 
 static void complain(struct restore *r, int err, const char *what, const char *path)
@@ -330,4 +330,23 @@ int restore_journal(const char *root, const char *state_dir, char *error, size_t
 	free(r.entries);
 	free(r.postponed);
 	return r.first_err ? r.first_err : r.put_back;
+}
+
+int restore_killed_run(const char *root, const char *state_dir, char *error, size_t error_size)
+{
+	char dir[KNOB_PATH_SIZE];
+	struct lock lock;
+	int err;
+
+	restore_state_dir(root, state_dir, dir);
+	err = lock_take(&lock, dir, false, error, error_size);
+	if (!err) {
+		err = restore_journal(root, dir, error, error_size);
+		lock_release(&lock);
+	}
+	if (err == -ENOENT) { /* no directory, so nothing ran */
+		error[0] = '\0';
+		err = 0;
+	}
+	return err;
 }

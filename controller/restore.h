@@ -10,6 +10,8 @@
 #include "journal.h"
 #include "knob.h"
 
+#define RESTORE_STATE_DIR "/run/parties"
+
 /* The directory of lock and journal: `state_dir`, or where it is NULL the usual one below `root`. */
 void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PATH_SIZE]);
 /*
@@ -19,6 +21,8 @@ void restore_state_dir(const char *root, const char *state_dir, char ret[KNOB_PA
  * The caller holds the lock.
  */
 int restore_journal(const char *root, const char *state_dir, char *error, size_t error_size);
+/* Undoes a killed run, under the lock.  0: nothing to do, > 0: number of values put back, negative errno.  -EBUSY: that run is alive. */
+int restore_killed_run(const char *root, const char *state_dir, char *error, size_t error_size);
 /* Puts back the files of one group that is left, as far as it is still there.  The journal stays as it is. */
 void restore_group(const char *root, const struct journal *j, const char *dir);
 

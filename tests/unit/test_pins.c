@@ -150,10 +150,10 @@ static void a_run_that_was_killed_is_undone(void **state)
 	assert_int_equal(assert_masks(service_pids.pids[0], &first), 8);
 	child = child_of(service_pids.pids[0]);
 	assert_masks(child, &first);
-	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 9);
+	assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) >= 9);
 	assert_masks(child, &all);
 	assert_as_before();
-	assert_int_equal(machine_restore("", live.state_dir, error, sizeof(error)), 0);
+	assert_int_equal(restore_killed_run("", live.state_dir, error, sizeof(error)), 0);
 }
 
 static bool is_pinned(void)
@@ -191,7 +191,7 @@ static void a_run_that_is_killed_at_any_moment_is_undone(void **state)
 		kill(run, SIGKILL);
 		assert_int_equal(waitpid(run, NULL, 0), run);
 		nr_pinned += is_pinned();
-		if (machine_restore("", live.state_dir, error, sizeof(error)) < 0)
+		if (restore_killed_run("", live.state_dir, error, sizeof(error)) < 0)
 			fail_msg("%s", error);
 		assert_as_before();
 	}
@@ -229,7 +229,7 @@ static void who_had_pinned_itself_keeps_what_both_have_in_common(void **state)
 	assert_int_equal(affinity_count_apart(&service_pids, &pins.target), 1);
 	pins_close(&pins);
 	journal_close(j);
-	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 0);
+	assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) >= 0);
 	affinity_set(pid, &all);
 	assert_as_before();
 }
@@ -254,7 +254,7 @@ static void a_step_that_fails_afterwards_is_taken_back(void **state)
 	assert_int_equal(assert_masks(service_pids.pids[0], &first), 8);
 	pins_close(&pins);
 	journal_close(j);
-	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) > 0);
+	assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) > 0);
 	assert_as_before();
 }
 
@@ -278,7 +278,7 @@ static void a_thread_that_is_born_during_a_move_is_pinned_in_that_step(void **st
 	assert_int_equal(assert_masks(getpid(), &topo.cores[1].cpus), 2);
 	pins_close(&pins);
 	journal_close(j);
-	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) >= 2);
+	assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) >= 2);
 	assert_int_equal(assert_masks(getpid(), &all), 2);
 	pthread_cancel(newborn);
 	pthread_join(newborn, NULL);

@@ -56,7 +56,7 @@ static void no_journal_means_nothing_to_do(void **state)
 {
 	(void)state;
 	assert_int_equal(restore_journal("", root, error, sizeof(error)), 0);
-	assert_int_equal(machine_restore("", "/nonexistent/parties", error, sizeof(error)), 0);
+	assert_int_equal(restore_killed_run("", "/nonexistent/parties", error, sizeof(error)), 0);
 	assert_string_equal(error, "");
 }
 
@@ -304,9 +304,9 @@ static void a_killed_run_is_undone_and_a_second_restore_finds_nothing(void **sta
 		holder = start_holder(steps, true);
 		assert_true(live_has_group(CGROUP_CPUSET, CGROUP_OWN "/live-service"));
 		live_kill(holder);
-		assert_true(machine_restore("", live.state_dir, error, sizeof(error)) > 0);
+		assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) > 0);
 		assert_as(before);
-		assert_int_equal(machine_restore("", live.state_dir, error, sizeof(error)), 0);
+		assert_int_equal(restore_killed_run("", live.state_dir, error, sizeof(error)), 0);
 	}
 	free(before);
 }
@@ -322,7 +322,7 @@ static void a_run_killed_at_any_moment_is_undone(void **state)
 
 		nanosleep(&t, NULL);
 		live_kill(holder);
-		if (machine_restore("", live.state_dir, error, sizeof(error)) < 0)
+		if (restore_killed_run("", live.state_dir, error, sizeof(error)) < 0)
 			fail_msg("after %ld us: %s", us, error);
 		assert_as(before);
 	}
@@ -343,13 +343,13 @@ static void a_run_that_is_alive_is_named_and_left_alone(void **state)
 	pids = live_pids(service);
 	holder = start_holder(1, true);
 	snprintf(pid, sizeof(pid), "pid %d ", (int)holder);
-	assert_int_equal(machine_restore("", live.state_dir, error, sizeof(error)), -EBUSY);
+	assert_int_equal(restore_killed_run("", live.state_dir, error, sizeof(error)), -EBUSY);
 	assert_non_null(strstr(error, pid));
 	assert_int_equal(machine_open(&machine, &opts, error, sizeof(error)), -EBUSY);
 	assert_non_null(strstr(error, pid));
 	assert_true(live_has_group(CGROUP_CPUSET, CGROUP_OWN "/live-service"));
 	live_kill(holder);
-	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) > 0);
+	assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) > 0);
 	assert_as(before);
 	free(before);
 }
@@ -390,7 +390,7 @@ static void a_child_of_a_moved_process_goes_home_with_it(void **state)
 	kill(service, SIGUSR1);
 	live_pause_ms(100);
 	live_kill(holder);
-	assert_true(machine_restore("", live.state_dir, error, sizeof(error)) > 0);
+	assert_true(restore_killed_run("", live.state_dir, error, sizeof(error)) > 0);
 	after = live_picture();
 	assert_string_equal(after, before);
 	assert_non_null(strchr(live_get(CGROUP_CPUSET, LIVE_HOME, "cgroup.procs"), '\n')); /* it and its children */
