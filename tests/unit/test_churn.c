@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "fixtures/steered.h"
+#include "fixtures/watched_writes.h"
 #include "knob.h"
 #include "rng.h"
 
@@ -34,68 +35,7 @@ static struct {
 static const char *const files[] = { "cpuset.cpus", "cpu.max", "cgroup.freeze", "cpu.stat", "cgroup.procs" };
 static const char *const originals[] = { "0-31", "max 100000", "0", "usage_usec 1", NULL };
 enum { NR_FILES = 5, NR_OURS = 3 }; /* those that we write */
-static uint32_t nr_wrong_writes, nr_steps_that_failed, nr_checked;
-static char wrong_write[512];
-
-ssize_t __real_pread(int fd, void *buf, size_t len, off_t offset);
-ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t offset);
-ssize_t __real_pwrite(int fd, const void *buf, size_t len, off_t offset);
-ssize_t __wrap_pwrite(int fd, const void *buf, size_t len, off_t offset);
-
-static void path_of(int fd, char path[PATH_MAX])
-{
-	char link[64];
-	ssize_t size;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, PATH_MAX - 1);
-	path[size > 0 ? size : 0] = '\0';
-}
-
-/* As the kernel has it: a descriptor of a group that was removed is of no use. */
-static bool is_removed(const char *path)
-{
-	return strstr(path, " (deleted)") != NULL;
-}
-
-ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t offset)
-{
-	char path[PATH_MAX];
-
-	path_of(fd, path);
-	errno = ENODEV;
-	return is_removed(path) ? -1 : __real_pread(fd, buf, len, offset);
-}
-
-/* No set is ever empty or beyond the machine, no value is written outside of the groups that were named. */
-ssize_t __wrap_pwrite(int fd, const void *buf, size_t len, off_t offset)
-{
-	char path[PATH_MAX], text[KNOB_TEXT_SIZE];
-	const char *name;
-	struct cpulist cpus;
-	bool wrong;
-
-	path_of(fd, path);
-	errno = ENODEV;
-	if (is_removed(path))
-		return -1;
-	snprintf(text, sizeof(text), "%.*s", (int)strcspn(buf, "\n"), (const char *)buf);
-	name = strrchr(path, '/');
-	if (!strcmp(name, "/lock"))
-		return __real_pwrite(fd, buf, len, offset);
-	wrong = strncmp(path, world.root, strlen(world.root)) || !strstr(path, "/sys/fs/cgroup/");
-	if (!strcmp(name, "/cpuset.cpus"))
-		wrong |= cpulist_parse(text, &cpus) || cpulist_empty(&cpus) || cpulist_next(&cpus, NR_CPUS) >= 0;
-	else if (!strcmp(name, "/cpu.max"))
-		wrong |= strncmp(text, "max", 3) && atoi(text) < 1000;
-	else if (!strcmp(name, "/cgroup.freeze"))
-		wrong |= strcmp(text, "0") && strcmp(text, "1");
-	else
-		wrong = true;
-	if (wrong && !nr_wrong_writes++)
-		snprintf(wrong_write, sizeof(wrong_write), "%.200s: \"%.200s\"", path, text);
-	return __real_pwrite(fd, buf, len, offset);
-}
+static uint32_t nr_steps_that_failed, nr_checked;
 
 static uint32_t roll(uint32_t sides)
 {
@@ -456,6 +396,8 @@ static int make_world(void **state)
 	(void)state;
 	rng_seed(&dice, seed);
 	steered_lay_out(&world, "epyc-7302", NR_SERVICES, NR_BATCHES);
+	watched_root = world.root;
+	watched_nr_cpus = NR_CPUS;
 	cpulist_parse("0-31", &online);
 	put_online();
 	for (uint32_t g = 0; g < NR_GROUPS; g++) {

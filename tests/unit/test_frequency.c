@@ -16,17 +16,6 @@
 #define GENERIC "conservative ondemand userspace powersave performance schedutil \n"
 #define ALL_EPP "default performance balance_performance balance_power power \n"
 
-/* A plain file would keep the end of a longer name. */
-int __wrap_cpufreq_modify_policy_governor(unsigned int cpu, const char *name);
-int __wrap_cpufreq_modify_policy_governor(unsigned int cpu, const char *name)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%s\n", name);
-	put(cpu, "scaling_governor", text);
-	return 0;
-}
-
 static int clear_faults(void **state)
 {
 	inject_clear();

@@ -15,17 +15,6 @@
 #include "fixtures/cpufreq.h" /* after it: its globals have names that rig.h gives to locals */
 #include "inject.h"
 
-/* A plain file would keep the end of a longer name. */
-int __wrap_cpufreq_modify_policy_governor(unsigned int cpu, const char *name);
-int __wrap_cpufreq_modify_policy_governor(unsigned int cpu, const char *name)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%s\n", name);
-	put(cpu, "scaling_governor", text);
-	return 0;
-}
-
 static int set_up(void **state)
 {
 	rig_start(state);

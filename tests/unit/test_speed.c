@@ -29,17 +29,6 @@ static uint64_t step_nr;
 static uint32_t nr_otherwise, nr_gone, nr_refused;
 static char last_note[160];
 
-/* A plain file would keep the end of a longer name. */
-int __wrap_cpufreq_modify_policy_governor(unsigned int cpu, const char *name);
-int __wrap_cpufreq_modify_policy_governor(unsigned int cpu, const char *name)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%s\n", name);
-	put(cpu, "scaling_governor", text);
-	return 0;
-}
-
 /* What the hardware makes of it. */
 static void run_cpus(void)
 {
